@@ -1,0 +1,178 @@
+"""The way to the database: psycopg's own pool, bounded, read-write sessions only, no Django.
+
+A process keeps at most `POOL_SIZE` connections here, and one more where it listens (`wakeups`).
+"""
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, LiteralString
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from limits.errors import BoxUnreachableError, InTransactionError, NotMigratedError
+
+POOL_SIZE: Final = 4
+CONNECT_TIMEOUT: Final = 4
+"""Seconds until a box that does not answer is an error (C2: under 5)."""
+
+# A connection counts as broken when the server went away or turned read-only.
+_BROKEN: Final = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    psycopg.errors.ReadOnlySqlTransaction,
+)
+_NOT_MIGRATED: Final = (
+    psycopg.errors.InvalidSchemaName,
+    psycopg.errors.UndefinedFunction,
+    psycopg.errors.UndefinedTable,
+    psycopg.errors.UndefinedColumn,
+)
+
+type Connection = psycopg.Connection[DictRow]
+
+
+class Database:
+    """One box's database.
+
+    Threads share an instance; a forked child opens connections of its own.
+    """
+
+    def __init__(
+        self, url: str, *, application_name: str = "stackbone", size: int = POOL_SIZE
+    ) -> None:
+        """Remember where the database is; nothing connects before the first call.
+
+        `url` is a PostgreSQL URL or conninfo; raises `BoxUnreachableError` if it is neither.
+        """
+        self.url = url
+        self._size = size
+        self._lock = threading.Lock()
+        self._pool: ConnectionPool[Connection] | None = None
+        try:
+            given = conninfo_to_dict(url)
+        except psycopg.ProgrammingError as error:
+            raise BoxUnreachableError(
+                f"not a database address: {str(error).strip()}"
+            ) from error
+        defaults = {
+            "application_name": application_name,
+            "connect_timeout": CONNECT_TIMEOUT,
+            "target_session_attrs": "read-write",
+            # A dead peer is noticed within about 20 seconds on either side.
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 2,
+        }
+        self._conninfo = make_conninfo("", **(defaults | given))
+        os.register_at_fork(after_in_child=self._forget)
+
+    def _forget(self) -> None:
+        # The parent's sockets are not ours: dropped without a word to the server.
+        self._lock = threading.Lock()
+        self._pool = None
+
+    def connect(self) -> Connection:
+        """Open a connection outside the pool, in autocommit; raises `BoxUnreachableError`."""
+        try:
+            connection = psycopg.connect(
+                self._conninfo, autocommit=True, row_factory=dict_row
+            )
+        except psycopg.Error as error:
+            raise BoxUnreachableError(_unreachable(error)) from error
+        _prepare_session(connection)
+        return connection
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """Lend a connection in autocommit, for reads in several statements."""
+        try:
+            with self._opened().connection() as connection:
+                yield connection
+        except PoolTimeout as error:
+            raise BoxUnreachableError(_unreachable(error)) from error
+        except _NOT_MIGRATED as error:
+            raise NotMigratedError from error
+        except psycopg.errors.ActiveSqlTransaction as error:
+            raise InTransactionError from error
+        except _BROKEN as error:
+            raise BoxUnreachableError(_unreachable(error)) from error
+
+    def fetch(
+        self, sql: LiteralString, parameters: Sequence[Any] | dict[str, Any] = ()
+    ) -> list[DictRow]:
+        """Run one statement, which is one transaction, and return its rows."""
+        with self.connection() as connection:
+            return connection.execute(sql, parameters).fetchall()
+
+    def close(self) -> None:
+        """Close the pool; a later call opens it again."""
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
+
+    def _opened(self) -> ConnectionPool[Connection]:
+        with self._lock:
+            if self._pool is None:
+                self._pool = ConnectionPool(
+                    self._conninfo,
+                    connection_class=psycopg.Connection[DictRow],
+                    kwargs={"autocommit": True, "row_factory": dict_row},
+                    configure=_prepare_session,
+                    min_size=0,
+                    max_size=self._size,
+                    timeout=CONNECT_TIMEOUT,
+                    # For ever: a pool that gives up after an outage never comes back.
+                    reconnect_timeout=float(10**9),
+                    name="stackbone",
+                    open=True,
+                )
+            return self._pool
+
+
+def _prepare_session(connection: Connection) -> None:
+    connection.prepare_threshold = 1
+    connection.execute("SET idle_in_transaction_session_timeout = '10s'")
+
+
+def _unreachable(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return f"the box's database does not answer: {lines[0] if lines else type(error).__name__}"
+
+
+def database_url() -> str | None:
+    """Return the address from the environment: `STACKBONE_DATABASE_URL` before `DATABASE_URL`."""
+    return (
+        os.environ.get("STACKBONE_DATABASE_URL")
+        or os.environ.get("DATABASE_URL")
+        or None
+    )
+
+
+_default: Database | None = None
+
+
+def configure(url: str, *, application_name: str = "stackbone") -> Database:
+    """Make the database at `url` the process's default and return it."""
+    global _default
+    if _default is not None:
+        _default.close()
+    _default = Database(url, application_name=application_name)
+    return _default
+
+
+def default() -> Database:
+    """Return the process's default database; raises `BoxUnreachableError` if none is known."""
+    if _default is not None:
+        return _default
+    url = database_url()
+    if url is None:
+        raise BoxUnreachableError(
+            "no database is known: set STACKBONE_DATABASE_URL or run `stackbone dev` first"
+        )
+    return configure(url)
