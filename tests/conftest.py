@@ -142,5 +142,5 @@ def _truncate(url: str, *, lock_timeout: str) -> None:
         # Append-only tables refuse a TRUNCATE by trigger; a replica fires none.
         connection.execute("SET LOCAL session_replication_role = replica")
         connection.execute(f"SET LOCAL lock_timeout = '{lock_timeout}'")
-        connection.execute(f"TRUNCATE {tables[0]} RESTART IDENTITY CASCADE")  # noqa: S608
+        connection.execute(f"TRUNCATE {tables[0]} RESTART IDENTITY CASCADE")
         connection.execute("INSERT INTO limits.box (id) VALUES (true)")

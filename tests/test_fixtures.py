@@ -1,8 +1,10 @@
 """The ground the other tests stand on."""
 
 import psycopg
+from playwright.sync_api import Page, expect
 
 from limits import pool
+from limits.models import Limit
 from tests.conftest import Clock
 from tests.postgres import Server
 
@@ -27,3 +29,15 @@ def test_the_clock_moves_by_what_it_is_told(box: pool.Database, clock: Clock) ->
     clock.advance(60_000)
     clock.advance(1_000)
     assert box.fetch("SELECT shift FROM limits.clock_shift") == [{"shift": 61_000}]
+
+
+def test_the_browser_is_there(page: Page) -> None:
+    page.set_content("<h1>Limits</h1>")
+    expect(page.get_by_role("heading")).to_have_text("Limits")
+
+
+def test_django_may_use_the_box_beside_an_open_page(
+    page: Page, box: pool.Database
+) -> None:
+    page.set_content("<p>open</p>")
+    assert Limit.objects.count() == 0
