@@ -1,7 +1,6 @@
 """What every test can ask for: a server, an empty box in it, its clock, limits, a browser."""
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from django.core.management import call_command
 from django.db import connections
 
 from limits import engine, pool
+from tests.chromium import launch_arguments
 from tests.postgres import DATABASE, SERVER, Server
 
 KEPT_TABLES = ("installed_function",)
@@ -101,21 +101,8 @@ def declare(box: pool.Database) -> Callable[..., engine.Synced]:
 def browser_type_launch_args(
     browser_type_launch_args: dict[str, Any],
 ) -> dict[str, Any]:
-    """Take the system's Chromium where there is one, Playwright's own elsewhere."""
-    quiet = [
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-gpu",
-        "--disable-quic",
-        "--disable-sync",
-        "--no-first-run",
-    ]
-    if os.geteuid() == 0:
-        # Chromium's sandbox refuses to run as root.
-        quiet.append("--no-sandbox")
-    arguments = {**browser_type_launch_args, "args": quiet}
-    installed = shutil.which("chromium", path="/usr/bin")
-    return arguments | ({"executable_path": installed} if installed else {})
+    """Start the Chromium that `make setup` has seen to."""
+    return {**browser_type_launch_args, **launch_arguments()}
 
 
 def _empty(url: str) -> None:

@@ -1,0 +1,35 @@
+# Each target sees to what it needs; none asks anything, and what is done already is quick.
+.PHONY: setup environment browser dev test lint bench mutants
+MAKEFLAGS += --no-print-directory
+
+setup: environment browser
+
+environment:
+	@scripts/environment
+
+browser: environment
+	@scripts/browser
+
+# The main job: PostgreSQL, migrations, the example workspace, Studio at http://127.0.0.1:8000/
+dev: environment
+	@exec scripts/dev
+
+test: setup
+	.venv/bin/pytest --durations=10
+
+lint: environment
+	.venv/bin/ruff check --quiet .
+	.venv/bin/ruff format --quiet --check .
+	.venv/bin/mypy limits stackbone studio
+	.venv/bin/lint-imports --no-logo
+	find templates -name '*.html' -exec .venv/bin/djade --check {} +
+	.venv/bin/djlint --quiet --lint --profile=django templates
+	scripts/uv lock --quiet --check --python .venv/bin/python
+
+# The engine against the server's floor, as a table and JSON.
+bench: environment
+	.venv/bin/python -m benchmarks
+
+# Break the SQL in every way we thought of; each break must be caught by its test.
+mutants: environment
+	.venv/bin/python -m tests.mutants
