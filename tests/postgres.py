@@ -73,7 +73,7 @@ class Server:
         """Stop the server, if it was started, and remove its folder."""
         self.started = False
         _remove(self.folder)
-        self._lock.close()
+        os.close(self._lock)
 
 
 def sweep_leftovers() -> None:
@@ -88,11 +88,11 @@ def sweep_leftovers() -> None:
             continue
 
 
-def _locked_file(folder: Path) -> object:
+def _locked_file(folder: Path) -> int:
     # The kernel drops the lock with the process, however it ends. The file gets its name only
     # when it is locked, so that no other run takes it for a leftover.
     unnamed = folder / "lock.new"
-    file = unnamed.open("w")
+    file = os.open(unnamed, os.O_RDWR | os.O_CREAT)
     fcntl.flock(file, fcntl.LOCK_EX)
     unnamed.rename(folder / "lock")
     return file
