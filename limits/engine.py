@@ -1,23 +1,60 @@
 """Every change to limits and slots. Each function is one SQL call, which is one transaction of its own.
 
-(contract; bodies follow)
+A slot's life, one row from its request on (`sql/`, one file an operation):
+
+    request ─┬─ a slot is free, nobody waits ─────────────▶ busy ─┬─ release ──────▶ released
+             │                                               ▲    └─ max hold ─────▶ expired
+             └─ else ─▶ waiting ── grant ──▶ reserved ─ confirm
+                          │  ▲                │  │
+                          │  └─ not confirmed ┘  │
+                          ├─ timeout ────────────┼────────────────────────────────▶ timed_out
+                          └─ withdraw ───────────┴────────────────────────────────▶ withdrawn
+
+Lock order, for every operation: the limit's advisory lock, then its row, then its slots; several limits in id
+order (only `declare` takes several). Whatever frees a slot grants it in the same transaction, so no free slot
+stands beside a waiter after any commit, unless the limit is paused.
 """
 
+import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from typing import Any, Final, LiteralString
+
+from psycopg.rows import DictRow
+from psycopg.types.json import Jsonb
+
+from limits import names, queries, rules
+from limits.errors import (
+    ChangedMeanwhileError,
+    InvalidValueError,
+    ProcessGoneError,
+    UnknownLimitError,
+    WorkspaceMismatchError,
+)
+from limits.pool import Database, default
+
+PROCESS_LOCK_CLASS: Final = 1818846575
+"""First key of the session lock by which a process proves that it lives; the second is its id from `join`."""
+
+_SWEEP_BATCH: Final = 500
+_AUDITED: Final = frozenset({"studio", "cli", "api"})
+_SETTINGS: Final = {"capacity": rules.CAPACITY_MAX, "max_hold": rules.MAX_HOLD_MAX}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
-    """Who changes something, and through which door: studio, cli, api, client, workflow, system."""
+    """Who changes something, and through which door: studio, cli, api (people); client, workflow, system."""
 
     name: str
     source: str
 
 
+SYSTEM: Final = Actor(name="system", source="system")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
-    """A limit as the config declares it; max hold in milliseconds."""
+    """A limit as the config declares it: capacity in slots, max hold in milliseconds."""
 
     capacity: int
     max_hold: int
@@ -25,6 +62,8 @@ class Declared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synced:
+    """What `declare` did: names of limits, and how many waiters were granted."""
+
     added: list[str]
     changed: list[str]
     removed: list[str]
@@ -36,56 +75,313 @@ class Asked:
     """A slot as its asker sees it, the answer of `request` and `confirm`."""
 
     slot_id: str | None
-    """None only in state `no_slot`."""
+    """None only in the states `no_slot` and `unknown`."""
     state: str
-    """busy, waiting, reserved; released, expired, timed_out, withdrawn; no_slot (timeout 0, none free); unknown."""
-    position: int | None
-    wait_left: int | None
-    """Milliseconds until the wait times out; only while waiting."""
+    """busy, waiting, reserved, released, expired, timed_out, withdrawn; no_slot (timeout 0, none free); unknown."""
+    position: int | None = None
+    """Place in the queue, from 1; only in the answer to a request that has just queued."""
+    wait_left: int | None = None
+    """Milliseconds until the wait times out, 0 if that is past; not in the states `no_slot` and `unknown`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Released:
+    """The answer of `release`."""
+
     released: bool
     state: str | None
     """The slot's state after the call; none for an id never known."""
     limit: str | None
     granted: int
-    """How many waiting runs got a slot by it."""
+    """How many waiting runs were granted a slot by the call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edited:
+    """The answer of `edit`, `reset`, `pause` and `resume`."""
+
     changed: bool
     granted: int
+    """How many waiting runs were granted a slot by the call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swept:
-    """What one pass did, over all limits."""
+    """How many slots one pass moved, over all limits."""
 
-    expired: int
-    lapsed: int
-    timed_out: int
-    withdrawn: int
-    granted: int
-    failed: int
-    next_due_at: datetime | None
+    expired: int = 0
+    lapsed: int = 0
+    timed_out: int = 0
+    withdrawn: int = 0
+    granted: int = 0
+
+    def __bool__(self) -> bool:
+        """Tell whether the pass moved anything."""
+        return bool(self.expired or self.lapsed or self.timed_out or self.withdrawn or self.granted)
 
 
-# All take a keyword `db: Database | None = None` (limits.pool); None means the process's default.
-# def declare(workspace: str, limits: Mapping[str, Declared]) -> Synced         (WorkspaceMismatchError)
-# def request(limit, *, key, label=None, timeout=TIMEOUT_DEFAULT, run_id=None, workflow=None, process_id=None) -> Asked
-#       (UnknownLimitError, InvalidValueError)
-# def confirm(slot_id) -> Asked
-# def release(slot_id, *, actor, reason=None, key=None) -> Released             (never raises for odd ids)
-# def withdraw(slot_id, *, actor, reason=None) -> bool                          (waiting or reserved only)
-# def abandon(limit, key, *, actor) -> str | None    whatever the call `key` holds or waits for is given back; its former state
-# def edit(limit, *, actor, capacity=None, expected_capacity=None, max_hold=None, expected_max_hold=None, reason=None) -> Edited
-#       (UnknownLimitError, InvalidValueError, ChangedMeanwhileError); both fields or neither
-# def reset(limit, field, *, actor, expected=None, reason=None) -> Edited       field "capacity" | "max_hold"
-# def pause(limit, *, actor, reason=None) -> Edited ; def resume(limit, *, actor, reason=None) -> Edited
-# def sweep() -> Swept
-# def prune(*, keep_days=RETENTION_DAYS, batch=1000) -> int
-# def join(kind, *, name) -> int      a process row ("client" | "worker"); its id is the key of the session lock that proves it alive
-# def check() -> list[str]            broken invariants, each a sentence; empty when all is well
+def declare(workspace: str, limits: Mapping[str, Declared], *, db: Database | None = None) -> Synced:
+    """Bring the declared values in line with a config, in one transaction (D6 to D8).
+
+    Raises `WorkspaceMismatchError` if the database belongs to another workspace, `InvalidValueError` for a
+    value out of range; the database is then as it was.
+    """
+    for name, declared in limits.items():
+        where = f'limits["{name}"]'
+        names.check_limit_name(name, where=where)
+        _check_setting("capacity", declared.capacity, where=where)
+        _check_setting("max_hold", declared.max_hold, where=where)
+    wanted = {name: {"capacity": d.capacity, "max_hold": d.max_hold} for name, d in limits.items()}
+    row = _call("SELECT * FROM limits.declare(%s, %s)", (workspace, Jsonb(wanted)), db)
+    owner = row.pop("workspace")
+    if owner != workspace:
+        raise WorkspaceMismatchError(
+            f"this database belongs to the workspace {owner!r}, not to {workspace!r}; "
+            "give each workspace a database of its own"
+        )
+    return Synced(**row)
+
+
+def request(
+    limit: str,
+    *,
+    key: str,
+    label: str | None = None,
+    timeout: int = rules.TIMEOUT_DEFAULT,
+    run_id: str | None = None,
+    workflow: str | None = None,
+    worker_id: int | None = None,
+    db: Database | None = None,
+) -> Asked:
+    """Ask for a slot of `limit`: busy at once, or queued for `timeout` milliseconds (A2); 0 never queues (A6).
+
+    `key` names the call, which never holds two slots (A5). `worker_id`, from `join`, is the process that waits.
+    Raises `UnknownLimitError` (A4), `InvalidValueError`, and `ProcessGoneError` where the process must join anew.
+    """
+    names.check_key(key, where=f"{limit}: key")
+    names.check_label(label, where=f"{limit}: label")
+    if not 0 <= timeout <= rules.TIMEOUT_MAX:
+        raise InvalidValueError(f"{limit}: timeout", f"must be 0 to {rules.TIMEOUT_MAX} ms, got {timeout}")
+    row = _call(
+        "SELECT * FROM limits.request(%s, %s, %s, %s, %s, %s, %s)",
+        (_asked_name(limit), key, label, timeout, run_id, workflow, worker_id),
+        db,
+    )
+    if row["outcome"] == "gone":
+        raise ProcessGoneError
+    _raise_if_unknown(limit, row["outcome"], db)
+    return Asked(
+        slot_id=str(row["slot_id"]) if row["slot_id"] else None,
+        state=row["outcome"],
+        position=row["position"],
+        wait_left=row["wait_left"],
+    )
+
+
+def confirm(slot_id: str, *, db: Database | None = None) -> Asked:
+    """Make a reservation busy (Q6), and tell how the slot stands; idempotent, harmless in every state."""
+    if not names.is_slot_id(slot_id):
+        return Asked(slot_id=None, state="unknown")
+    row = _call("SELECT * FROM limits.confirm(%s)", (slot_id,), db)
+    known = row["outcome"] != "unknown"
+    return Asked(slot_id=slot_id if known else None, state=row["outcome"], wait_left=row["wait_left"])
+
+
+def release(
+    slot_id: str,
+    *,
+    actor: Actor,
+    reason: str | None = None,
+    key: str | None = None,
+    db: Database | None = None,
+) -> Released:
+    """Give a busy slot back, and grant it to the next in the queue (F1, F2, F6).
+
+    Any text is taken as an id; one that is not a busy slot's changes nothing. `key` names the call: its retry
+    gets the same answer. Raises `InvalidValueError` for a reason that is too long.
+    """
+    names.check_reason(reason, where="reason")
+    if not names.is_slot_id(slot_id):
+        return Released(released=False, state=None, limit=None, granted=0)
+    row = _call(
+        "SELECT released, state, limit_name AS limit, granted FROM limits.release(%s, %s, %s, %s, %s, %s)",
+        (slot_id, key or uuid.uuid4().hex, actor.name, actor.source, reason, actor.source in _AUDITED),
+        db,
+    )
+    return Released(**row)
+
+
+def withdraw(slot_id: str, *, actor: Actor, reason: str | None = None, db: Database | None = None) -> bool:
+    """Take a waiting or reserved slot out of the queue (F5), and tell whether it was one; idempotent."""
+    if not names.is_slot_id(slot_id):
+        return False
+    row = _call("SELECT limits.withdraw(%s, %s, %s) AS withdrawn", (slot_id, actor.name, reason), db)
+    return bool(row["withdrawn"])
+
+
+def abandon(limit: str, key: str, *, actor: Actor, db: Database | None = None) -> str | None:
+    """Give back whatever the call named by `key` holds or waits for; return its state before, none for nothing."""
+    row = _call("SELECT limits.abandon(%s, %s, %s) AS state", (_asked_name(limit), key, actor.name), db)
+    state: str | None = row["state"]
+    return state
+
+
+def edit(
+    limit: str,
+    *,
+    actor: Actor,
+    capacity: int | None = None,
+    expected_capacity: int | None = None,
+    max_hold: int | None = None,
+    expected_max_hold: int | None = None,
+    reason: str | None = None,
+    db: Database | None = None,
+) -> Edited:
+    """Override capacity (slots), max hold (milliseconds), or both together (O1 to O5); none leaves a value alone.
+
+    `expected_…` is the effective value the person saw. Raises `UnknownLimitError`, `InvalidValueError`,
+    `ChangedMeanwhileError`; nothing has changed then.
+    """
+    for field, value in (("capacity", capacity), ("max_hold", max_hold)):
+        if value is not None:
+            _check_setting(field, value, where=limit)
+    names.check_reason(reason, where=f"{limit}: reason")
+    row = _call(
+        "SELECT * FROM limits.edit(%s, %s, %s, %s, %s, %s, %s, %s)",
+        (
+            _asked_name(limit),
+            capacity,
+            expected_capacity,
+            max_hold,
+            expected_max_hold,
+            actor.name,
+            actor.source,
+            reason,
+        ),
+        db,
+    )
+    if row["outcome"] == "conflict":
+        seen = expected_capacity if row["field"] == "capacity" else expected_max_hold
+        raise ChangedMeanwhileError(limit, row["field"], seen=seen or 0, current=row["current"])
+    return _edited(limit, row, db)
+
+
+def reset(
+    limit: str,
+    field: str,
+    *,
+    actor: Actor,
+    expected: int | None = None,
+    reason: str | None = None,
+    db: Database | None = None,
+) -> Edited:
+    """End the override of `field` ("capacity" or "max_hold"): the value follows the config again (O1).
+
+    Without an override nothing changes, and the answer says so (O5). `expected` is the effective value the
+    person saw. Raises `UnknownLimitError`, `ChangedMeanwhileError`, `InvalidValueError`.
+    """
+    if field not in _SETTINGS:
+        raise InvalidValueError(f"{limit}: field", f"must be capacity or max_hold, got {field!r}")
+    names.check_reason(reason, where=f"{limit}: reason")
+    row = _call(
+        "SELECT * FROM limits.reset(%s, %s, %s, %s, %s, %s)",
+        (_asked_name(limit), field, expected, actor.name, actor.source, reason),
+        db,
+    )
+    if row["outcome"] == "conflict":
+        raise ChangedMeanwhileError(limit, field, seen=expected or 0, current=row["current"])
+    return _edited(limit, row, db)
+
+
+def pause(limit: str, *, actor: Actor, reason: str | None = None, db: Database | None = None) -> Edited:
+    """Stop handing out slots (O6); a limit that is paused already stays as it is. Raises `UnknownLimitError`."""
+    return _pause(limit, pause=True, actor=actor, reason=reason, db=db)
+
+
+def resume(limit: str, *, actor: Actor, reason: str | None = None, db: Database | None = None) -> Edited:
+    """Hand out slots again, at once to whoever waits (O6, F4). Raises `UnknownLimitError`."""
+    return _pause(limit, pause=False, actor=actor, reason=reason, db=db)
+
+
+def sweep(*, db: Database | None = None) -> Swept:
+    """Repair what nobody else did (F8): one pass over the limits that have something due.
+
+    Safe side by side. Each limit is a transaction of its own, in bounded batches.
+    """
+    total = dict.fromkeys(("expired", "lapsed", "timed_out", "withdrawn", "granted"), 0)
+    for row in (db or default()).fetch("SELECT limits.begin_pass() AS id"):
+        more = True
+        while more:
+            moved = _call("SELECT * FROM limits.sweep_limit(%s, %s)", (row["id"], _SWEEP_BATCH), db)
+            more = moved.pop("more")
+            for name, count in moved.items():
+                total[name] += count
+    _call("SELECT limits.end_pass()", (), db)
+    return Swept(**total)
+
+
+def next_wake(*, db: Database | None = None) -> int | None:
+    """Return the milliseconds until a sweep has something to do; none if nothing will ever be due."""
+    row = _call("SELECT limits.next_wake() AS wait", (), db)
+    wait: int | None = row["wait"]
+    return wait
+
+
+def prune(*, keep_days: int = rules.RETENTION_DAYS, batch: int = 1_000, db: Database | None = None) -> int:
+    """Delete slots that ended more than `keep_days` days ago, at most `batch`; return how many."""
+    deleted: int = _call("SELECT limits.prune(%s, %s) AS deleted", (keep_days, batch), db)["deleted"]
+    return deleted
+
+
+def join(kind: str, *, name: str, db: Database | None = None) -> int:
+    """Enter the box as a process of `kind` "client" or "worker"; return its id.
+
+    The process proves that it lives by a session lock on (`PROCESS_LOCK_CLASS`, id) (Q7).
+    """
+    process_id: int = _call("SELECT limits.join_box(%s, %s) AS id", (kind, name), db)["id"]
+    return process_id
+
+
+def check(*, db: Database | None = None) -> list[str]:
+    """Return a sentence for each invariant that does not hold; none when all is well. Reads every live slot."""
+    return [row["problem"] for row in (db or default()).fetch("SELECT limits.check_box() AS problem")]
+
+
+def _call(statement: LiteralString, parameters: tuple[Any, ...], db: Database | None) -> DictRow:
+    return (db or default()).fetch(statement, parameters)[0]
+
+
+def _pause(limit: str, *, pause: bool, actor: Actor, reason: str | None, db: Database | None) -> Edited:
+    names.check_reason(reason, where=f"{limit}: reason")
+    row = _call(
+        "SELECT * FROM limits.pause(%s, %s, %s, %s, %s)",
+        (_asked_name(limit), pause, actor.name, actor.source, reason),
+        db,
+    )
+    return _edited(limit, row, db)
+
+
+def _edited(limit: str, row: DictRow, db: Database | None) -> Edited:
+    _raise_if_unknown(limit, row["outcome"], db)
+    return Edited(changed=row["outcome"] == "changed", granted=row["granted"])
+
+
+def _raise_if_unknown(limit: str, outcome: str, db: Database | None) -> None:
+    if outcome == "unknown_limit":
+        raise UnknownLimitError(limit, queries.near_names(limit, db=db))
+    if outcome == "undeclared":
+        raise UnknownLimitError(limit, declared=False)
+
+
+def _asked_name(limit: str) -> str:
+    # A name that no limit can have needs no look-up, and may hold what PostgreSQL refuses, like NUL.
+    if not names.is_limit_name(limit):
+        raise UnknownLimitError(limit)
+    return limit
+
+
+def _check_setting(field: str, value: int, *, where: str) -> None:
+    most = _SETTINGS[field]
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        hint = "; to hand out no slots, pause the limit" if field == "capacity" and value == 0 else ""
+        raise InvalidValueError(f"{where}.{field}", f"must be 1 to {most:,}, got {value!r}{hint}")

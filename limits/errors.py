@@ -28,9 +28,7 @@ class InvalidValueError(LimitsError):
 class UnknownLimitError(LimitsError):
     """There is no such limit."""
 
-    def __init__(
-        self, name: str, near: Sequence[str] = (), *, declared: bool = True
-    ) -> None:
+    def __init__(self, name: str, near: Sequence[str] = (), *, declared: bool = True) -> None:
         """Name the limit and near matches; `declared=False` says it exists but is no longer in the config."""
         self.name = name
         self.near = tuple(near)
@@ -55,9 +53,7 @@ class ChangedMeanwhileError(LimitsError):
         self.field = field
         self.seen = seen
         self.current = current
-        super().__init__(
-            f"{limit}: {field} changed meanwhile, from {seen} to {current}"
-        )
+        super().__init__(f"{limit}: {field} changed meanwhile, from {seen} to {current}")
 
 
 class WorkspaceMismatchError(LimitsError):
@@ -76,6 +72,10 @@ class InTransactionError(LimitsError):
     """An engine call is a transaction of its own and can't run inside another one."""
 
 
+class ProcessGoneError(LimitsError):
+    """The process was taken for gone; it has to join the box anew before it queues."""
+
+
 class SlotTimeoutError(LimitsError):
     """No slot became free in time."""
 
@@ -83,9 +83,7 @@ class SlotTimeoutError(LimitsError):
         """`limiter` is the limit's name, `timeout` the wait in whole milliseconds."""
         self.limiter = limiter
         self.timeout = timeout
-        super().__init__(
-            f"no slot of limit {limiter!r} became free within {timeout} ms"
-        )
+        super().__init__(f"no slot of limit {limiter!r} became free within {timeout} ms")
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, int]]:
         return type(self), (self.limiter, self.timeout)
@@ -94,7 +92,6 @@ class SlotTimeoutError(LimitsError):
     def is_(error: object) -> bool:
         """Recognise the error across module copies and after serialisation; false for anything else."""
         return any(
-            klass.__name__ == "SlotTimeoutError"
-            and klass.__module__.endswith("limits.errors")
+            klass.__name__ == "SlotTimeoutError" and klass.__module__.endswith("limits.errors")
             for klass in builtins.type(error).__mro__
         )

@@ -3,8 +3,10 @@
 A process keeps at most `POOL_SIZE` connections here, and one more where it listens (`wakeups`).
 """
 
+import logging
 import os
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, LiteralString
@@ -15,6 +17,8 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from limits.errors import BoxUnreachableError, InTransactionError, NotMigratedError
+
+log = logging.getLogger(__name__)
 
 POOL_SIZE: Final = 4
 CONNECT_TIMEOUT: Final = 4
@@ -35,6 +39,8 @@ _NOT_MIGRATED: Final = (
 
 type Connection = psycopg.Connection[DictRow]
 
+_databases: "weakref.WeakSet[Database]" = weakref.WeakSet()
+
 
 class Database:
     """One box's database.
@@ -42,9 +48,7 @@ class Database:
     Threads share an instance; a forked child opens connections of its own.
     """
 
-    def __init__(
-        self, url: str, *, application_name: str = "stackbone", size: int = POOL_SIZE
-    ) -> None:
+    def __init__(self, url: str, *, application_name: str = "stackbone", size: int = POOL_SIZE) -> None:
         """Remember where the database is; nothing connects before the first call.
 
         `url` is a PostgreSQL URL or conninfo; raises `BoxUnreachableError` if it is neither.
@@ -56,9 +60,7 @@ class Database:
         try:
             given = conninfo_to_dict(url)
         except psycopg.ProgrammingError as error:
-            raise BoxUnreachableError(
-                f"not a database address: {str(error).strip()}"
-            ) from error
+            raise BoxUnreachableError(f"not a database address: {str(error).strip()}") from error
         defaults = {
             "application_name": application_name,
             "connect_timeout": CONNECT_TIMEOUT,
@@ -67,9 +69,10 @@ class Database:
             "keepalives_idle": 10,
             "keepalives_interval": 5,
             "keepalives_count": 2,
+            "tcp_user_timeout": 15_000,
         }
         self._conninfo = make_conninfo("", **(defaults | given))
-        os.register_at_fork(after_in_child=self._forget)
+        _databases.add(self)
 
     def _forget(self) -> None:
         # The parent's sockets are not ours: dropped without a word to the server.
@@ -79,9 +82,7 @@ class Database:
     def connect(self) -> Connection:
         """Open a connection outside the pool, in autocommit; raises `BoxUnreachableError`."""
         try:
-            connection = psycopg.connect(
-                self._conninfo, autocommit=True, row_factory=dict_row
-            )
+            connection = psycopg.connect(self._conninfo, autocommit=True, row_factory=dict_row)
         except psycopg.Error as error:
             raise BoxUnreachableError(_unreachable(error)) from error
         _prepare_session(connection)
@@ -102,9 +103,7 @@ class Database:
         except _BROKEN as error:
             raise BoxUnreachableError(_unreachable(error)) from error
 
-    def fetch(
-        self, sql: LiteralString, parameters: Sequence[Any] | dict[str, Any] = ()
-    ) -> list[DictRow]:
+    def fetch(self, sql: LiteralString, parameters: Sequence[Any] | dict[str, Any] = ()) -> list[DictRow]:
         """Run one statement, which is one transaction, and return its rows."""
         with self.connection() as connection:
             return connection.execute(sql, parameters).fetchall()
@@ -135,9 +134,28 @@ class Database:
             return self._pool
 
 
+def _forget_all() -> None:
+    for database in _databases:
+        database._forget()
+
+
+os.register_at_fork(after_in_child=_forget_all)
+
+
 def _prepare_session(connection: Connection) -> None:
     connection.prepare_threshold = 1
-    connection.execute("SET idle_in_transaction_session_timeout = '10s'")
+    connection.add_notice_handler(_log_notice)
+    # Every statement has its index. A plan made while a table was small would be kept for ever, and compiling
+    # one costs more than running it.
+    connection.execute(
+        "SELECT set_config('idle_in_transaction_session_timeout', '10s', false),"
+        " set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)"
+    )
+
+
+def _log_notice(notice: psycopg.errors.Diagnostic) -> None:
+    # What the functions warn of, like a slot that a sweep passed over.
+    log.warning("%s", notice.message_primary)
 
 
 def _unreachable(error: Exception) -> str:
@@ -147,11 +165,7 @@ def _unreachable(error: Exception) -> str:
 
 def database_url() -> str | None:
     """Return the address from the environment: `STACKBONE_DATABASE_URL` before `DATABASE_URL`."""
-    return (
-        os.environ.get("STACKBONE_DATABASE_URL")
-        or os.environ.get("DATABASE_URL")
-        or None
-    )
+    return os.environ.get("STACKBONE_DATABASE_URL") or os.environ.get("DATABASE_URL") or None
 
 
 _default: Database | None = None
@@ -172,7 +186,5 @@ def default() -> Database:
         return _default
     url = database_url()
     if url is None:
-        raise BoxUnreachableError(
-            "no database is known: set STACKBONE_DATABASE_URL or run `stackbone dev` first"
-        )
+        raise BoxUnreachableError("no database is known: set STACKBONE_DATABASE_URL or run `stackbone dev` first")
     return configure(url)

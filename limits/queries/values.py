@@ -1,11 +1,10 @@
-"""Every read that Studio, CLI and API share, as frozen values, so no two places can disagree on a number.
-
-Instants are aware `datetime`s by the database's clock; durations are whole milliseconds.
-"""
+"""What the reads return: frozen values, the same for Studio, CLI and API."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
+
+from limits import rules
 
 
 class Health(StrEnum):
@@ -35,6 +34,8 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
+    """Who stopped the handing out of slots, when, and why."""
+
     by: str
     at: datetime
     reason: str | None
@@ -58,7 +59,46 @@ class LimitState:
     revision: int
     now: datetime
 
-    # Properties: held, free, over, paused, health (Health).
+    @property
+    def held(self) -> int:
+        """Slots that count against the capacity."""
+        return self.busy + self.reserved
+
+    @property
+    def free(self) -> int:
+        """Slots that could be handed out; never negative."""
+        return max(0, self.capacity.effective - self.held)
+
+    @property
+    def over(self) -> int:
+        """How many more slots are held than the capacity allows, after it was lowered."""
+        return max(0, self.held - self.capacity.effective)
+
+    @property
+    def paused(self) -> bool:
+        """Whether no slot is handed out until somebody resumes."""
+        return self.pause is not None
+
+    @property
+    def overridden(self) -> bool:
+        """Whether a person set capacity or max hold."""
+        return self.capacity.override is not None or self.max_hold.override is not None
+
+    @property
+    def health(self) -> Health:
+        """How the limit stands, in one word."""
+        late = timedelta(milliseconds=rules.NOT_HANDING_OUT_AFTER)
+        if not self.declared:
+            return Health.UNDECLARED
+        if self.paused:
+            return Health.PAUSED
+        if self.over:
+            return Health.OVER
+        if self.free and self.waiting:
+            return Health.STUCK if self.now - self.changed_at > late else Health.FILLING
+        if not self.free:
+            return Health.FULL
+        return Health.OPEN if self.held else Health.IDLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,17 +109,19 @@ class SlotRow:
     limit: str
     state: str
     """waiting, reserved, busy; or ended: released, expired, timed_out, withdrawn."""
+    number: int
     label: str | None
     run_id: str | None
     workflow: str | None
     position: int | None
-    """Place in the queue, from 1; only while waiting."""
+    """Place in the queue, from 1; only while waiting, and only in a page of `slots` or from `head`."""
     asked_at: datetime
     granted_at: datetime | None
     confirmed_at: datetime | None
     reserved_until: datetime | None
     expires_at: datetime | None
-    times_out_at: datetime
+    times_out_at: datetime | None
+    """Only while waiting."""
     missed: int
     """How often a reservation of this slot lapsed."""
     ended_at: datetime | None
@@ -89,6 +131,8 @@ class SlotRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page[T]:
+    """A part of a list, and where the next one begins."""
+
     items: list[T]
     next: str | None
     """Opaque text for `after=` of the following page; none on the last."""
@@ -96,7 +140,7 @@ class Page[T]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One entry of the record of what people (and deploys) changed."""
+    """One entry of the record of what people, and deploys, changed."""
 
     id: int
     at: datetime
@@ -105,23 +149,10 @@ class Change:
     """capacity, max_hold, pause, resume, release, declare, undeclare."""
     before: str | None
     after: str | None
-    """Plain text: a number, a setting like "45m", a slot's state."""
+    """Plain text: slots, or milliseconds, or a slot's state."""
     actor: str
     source: str
     """studio, cli, api, deploy."""
     reason: str | None
     slot_id: str | None
     label: str | None
-
-
-# def limits(*, db=None) -> list[LimitState]: A-Z; without limits no longer declared that are empty (D8)
-# def limit(name, *, db=None) -> LimitState | None
-# def limit_names(*, db=None) -> list[str]
-# def near_names(name, *, db=None) -> list[str]
-# def slots(limit, *, state, after=None, count=100, q=None, order="oldest"|"expiry", db=None) -> Page[SlotRow]
-#     state "busy" | "reserved" | "waiting"; raises InvalidValueError for a bad `after`
-# def slot(slot_id, *, db=None) -> SlotRow | None
-# def head(limit, *, db=None) -> SlotRow | None: first of the queue
-# def expiries(limit, *, skip=0, count=1, db=None) -> list[datetime]: busy slots' expiries, soonest first
-# def last_expiry(limit, *, db=None) -> datetime | None
-# def changes(*, limit=None, after=None, count=50, db=None) -> Page[Change]

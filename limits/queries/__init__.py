@@ -1,0 +1,27 @@
+"""Every read that Studio, CLI and API share, as frozen values, so no two places can disagree on a number.
+
+Instants are aware `datetime`s by the database's clock; durations are whole milliseconds.
+"""
+
+from limits.queries.of_limits import changes, limit, limits, near_names
+from limits.queries.of_slots import expiries, head, last_expiry, slot, slots
+from limits.queries.values import Change, Health, LimitState, Page, Pause, Setting, SlotRow
+
+__all__ = [
+    "Change",
+    "Health",
+    "LimitState",
+    "Page",
+    "Pause",
+    "Setting",
+    "SlotRow",
+    "changes",
+    "expiries",
+    "head",
+    "last_expiry",
+    "limit",
+    "limits",
+    "near_names",
+    "slot",
+    "slots",
+]

@@ -1,0 +1,98 @@
+"""Reads of limits, and of the record of what was changed about them."""
+
+import difflib
+from typing import Final, LiteralString
+
+from psycopg.rows import DictRow
+
+from limits import rules
+from limits.errors import InvalidValueError
+from limits.pool import Database, default
+from limits.queries.values import Change, LimitState, Page, Pause, Setting
+
+_LIMITS: Final = """
+    SELECT l.*, limits.clock() AS now,
+           c.value AS capacity_override, c.set_by AS capacity_by, c.set_at AS capacity_at,
+           c.reason AS capacity_reason,
+           h.value AS max_hold_override, h.set_by AS max_hold_by, h.set_at AS max_hold_at,
+           h.reason AS max_hold_reason,
+           CASE WHEN l.waiting > 0 THEN (
+               SELECT s.asked_at FROM limits.slot s
+               WHERE s.limit_id = l.id AND s.state = 'waiting' AND s.ended_at IS NULL AND s.number >= l.head_number
+               ORDER BY s.number LIMIT 1
+           ) END AS oldest_asked_at
+    FROM limits.limit l
+    LEFT JOIN limits.override c ON c.limit_id = l.id AND c.field = 'capacity'
+    LEFT JOIN limits.override h ON h.limit_id = l.id AND h.field = 'max_hold'
+"""
+
+
+def limits(*, db: Database | None = None) -> list[LimitState]:
+    """Return every limit from A to Z; one that is no longer declared only while it has slots (D8)."""
+    rows = (db or default()).fetch(_LIMITS + " WHERE l.declared OR l.busy + l.reserved + l.waiting > 0 ORDER BY l.name")
+    return [_limit_state(row) for row in rows]
+
+
+def limit(name: str, *, db: Database | None = None) -> LimitState | None:
+    """Return one limit, also one that is no longer declared; none if there never was one of that name."""
+    if "\0" in name:
+        return None
+    rows = (db or default()).fetch(_LIMITS + " WHERE l.name = %s", (name,))
+    return _limit_state(rows[0]) if rows else None
+
+
+def near_names(name: str, *, db: Database | None = None) -> list[str]:
+    """Return the names of declared limits that look like `name`, the nearest first, at most three."""
+    rows = (db or default()).fetch("SELECT name FROM limits.limit WHERE declared ORDER BY name")
+    return difflib.get_close_matches(name[: rules.NAME_LENGTH_MAX], [row["name"] for row in rows])
+
+
+def changes(
+    *, limit: str | None = None, after: str | None = None, count: int = 50, db: Database | None = None
+) -> Page[Change]:
+    """Return a page of the record of changes, newest first; raises `InvalidValueError` for a bad `after`."""
+    before = _cursor_number(after) if after else 2**63 - 1
+    where: LiteralString = "limit_name = %(limit)s AND " if limit else ""
+    rows = (db or default()).fetch(
+        "SELECT id, at, limit_name AS limit, kind, before, after, actor, source, reason, slot_id::text, label"  # noqa: S608  (constants only)
+        " FROM limits.change WHERE " + where + "id < %(before)s ORDER BY id DESC LIMIT %(count)s + 1",
+        {"limit": limit, "before": before, "count": count},
+    )
+    items = [Change(**row) for row in rows[:count]]
+    return Page(items=items, next=str(items[-1].id) if len(rows) > count else None)
+
+
+def _cursor_number(after: str) -> int:
+    if not (after.isascii() and after.isdigit() and len(after) <= 18):
+        raise InvalidValueError("after", f"must come from the page before, got {after[:40]!r}")
+    return int(after)
+
+
+def _limit_state(row: DictRow) -> LimitState:
+    return LimitState(
+        name=row["name"],
+        declared=row["declared"],
+        capacity=_setting(row, "capacity"),
+        max_hold=_setting(row, "max_hold"),
+        busy=row["busy"],
+        reserved=row["reserved"],
+        waiting=row["waiting"],
+        pause=Pause(by=row["paused_by"], at=row["paused_at"], reason=row["paused_reason"])
+        if row["paused_at"]
+        else None,
+        oldest_asked_at=row["oldest_asked_at"],
+        changed_at=row["changed_at"],
+        revision=row["revision"],
+        now=row["now"],
+    )
+
+
+def _setting(row: DictRow, field: str) -> Setting:
+    return Setting(
+        effective=row[field],
+        declared=row[f"declared_{field}"],
+        override=row[f"{field}_override"],
+        override_by=row[f"{field}_by"],
+        override_at=row[f"{field}_at"],
+        override_reason=row[f"{field}_reason"],
+    )

@@ -1,0 +1,6 @@
+-- Plain clients whose session has been gone for 20 seconds (Q7).
+CREATE FUNCTION limits.gone_workers() RETURNS integer[]
+LANGUAGE sql VOLATILE AS $$
+    SELECT coalesce(array_agg(w.id), '{}') FROM limits.worker w
+    WHERE w.ended_at IS NULL AND w.kind = 'client' AND w.gone_since <= clock_timestamp() - interval '20 seconds'
+$$;

@@ -1,0 +1,83 @@
+-- A run or client asks for a slot (A2): busy at once if one is free and nobody waits, else queued.
+-- The same call, named by its key, finds the slot it already asked for (A5). A timeout of zero never queues (A6).
+-- p_worker_id names the process that waits: a vanished one is withdrawn from the queue (Q7).
+CREATE FUNCTION limits.request(
+    p_limit text, p_key text, p_label text, p_timeout bigint,
+    p_run_id text, p_workflow text, p_worker_id integer,
+    OUT outcome text, OUT slot_id uuid, OUT "position" bigint, OUT wait_left bigint
+)
+LANGUAGE plpgsql AS $$
+DECLARE
+    l limits.limit;
+    v_limit_id integer := (SELECT x.id FROM limits.limit x WHERE x.name = p_limit);
+    v_now timestamptz;
+    v_due_at timestamptz;
+    v_slot record;
+BEGIN
+    IF v_limit_id IS NULL THEN
+        outcome := 'unknown_limit';
+        RETURN;
+    END IF;
+    l := limits.lock_limit(v_limit_id);
+    v_now := limits.clock();
+    IF l.next_due_at <= v_now THEN
+        l := limits.settle(l, v_now);
+        l := limits.grant_free(l, v_now);
+        PERFORM limits.save_limit(l, v_now);
+    END IF;
+
+    SELECT s.id, s.state, s.times_out_at, s.worker_id INTO v_slot FROM limits.slot s
+    WHERE s.limit_id = l.id AND s.key = p_key AND s.ended_at IS NULL;
+    IF FOUND THEN
+        outcome := v_slot.state;
+        -- Asked again from another process, like a redelivered task: from now on that one waits.
+        IF v_slot.state <> 'busy' AND p_worker_id IS NOT NULL AND v_slot.worker_id IS DISTINCT FROM p_worker_id
+        THEN
+            IF NOT limits.hold_worker(p_worker_id) THEN
+                outcome := 'gone';
+                RETURN;
+            END IF;
+            UPDATE limits.slot SET worker_id = p_worker_id WHERE id = v_slot.id;
+        END IF;
+        slot_id := v_slot.id;
+        wait_left := limits.milliseconds(v_now, v_slot.times_out_at);
+        RETURN;
+    END IF;
+    IF NOT l.declared THEN
+        outcome := 'undeclared';
+        RETURN;
+    END IF;
+
+    IF l.waiting = 0 AND l.paused_at IS NULL AND l.busy + l.reserved < l.capacity THEN
+        outcome := 'busy';
+        v_due_at := limits.after(v_now, l.max_hold);
+        l.busy := l.busy + 1;
+    ELSIF p_timeout = 0 THEN
+        outcome := 'no_slot';
+        RETURN;
+    ELSE
+        outcome := 'waiting';
+        v_due_at := limits.after(v_now, p_timeout);
+        l.waiting := l.waiting + 1;
+        "position" := l.waiting;
+        IF NOT limits.hold_worker(p_worker_id) THEN
+            outcome := 'gone';
+            RETURN;
+        END IF;
+    END IF;
+    slot_id := limits.new_id();
+    wait_left := p_timeout;
+    l.last_number := l.last_number + 1;
+    l.next_due_at := least(l.next_due_at, v_due_at);
+    INSERT INTO limits.slot (
+        id, limit_id, state, number, key, label, run_id, workflow, worker_id,
+        asked_at, times_out_at, granted_at, confirmed_at, expires_at
+    ) VALUES (
+        slot_id, l.id, outcome, l.last_number, p_key, p_label, p_run_id, p_workflow, p_worker_id,
+        v_now, limits.after(v_now, p_timeout),
+        CASE outcome WHEN 'busy' THEN v_now END,
+        CASE outcome WHEN 'busy' THEN v_now END,
+        CASE outcome WHEN 'busy' THEN v_due_at END
+    );
+    PERFORM limits.save_limit(l, v_now);
+END $$;
