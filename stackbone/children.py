@@ -96,10 +96,10 @@ class Guard:
         self._groups.pop(pid, None)
         self._tell(f"- {pid}")
 
-    def signal_all(self, signs: Mapping[int, int]) -> None:
-        """Send every group a signal now: what `signs` maps its orphan's signal to, else that one."""
-        for pid, sign in reversed(self._groups.items()):
-            _signal_group(pid, signs.get(sign, sign))
+    def signal_all(self, sign: int, *, instead: Mapping[int, int]) -> None:
+        """Send every group `sign` now, or what `instead` maps its orphan's signal to."""
+        for pid, orphan_sign in reversed(self._groups.items()):
+            _signal_group(pid, instead.get(orphan_sign, sign))
 
     def _tell(self, line: str) -> None:
         if self._process is not None and self._process.stdin is not None:
@@ -146,6 +146,8 @@ class Child:
         self._log = log
         self._guard = guard
         self._task: asyncio.Task[None] | None = None
+        self.endings = 0
+        """How often the process ended by itself."""
 
     def start(self) -> None:
         """Begin to keep the process running."""
@@ -192,6 +194,7 @@ class Child:
         while True:
             began = time.monotonic()
             ending = await self._attempt()
+            self.endings += 1
             if self.plan.may_end and ending is None:
                 self._log.say(self.plan.name, "ended")
                 return

@@ -23,9 +23,7 @@ def _libc() -> ctypes.CDLL:
 
 def _must(outcome: int, what: str) -> None:
     if outcome != 0:
-        raise OSError(
-            ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}"
-        )
+        raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
 
 
 def _keep_only_dac_override(libc: ctypes.CDLL) -> None:
@@ -34,9 +32,7 @@ def _keep_only_dac_override(libc: ctypes.CDLL) -> None:
     # Effective, permitted, inheritable; the second three are the capabilities above 31.
     sets = (ctypes.c_uint32 * 6)(bit, bit, bit, 0, 0, 0)
     _must(libc.capset(header, sets), "capset")
-    raised = libc.prctl(
-        _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE, _CAP_DAC_OVERRIDE, 0, 0
-    )
+    raised = libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE, _CAP_DAC_OVERRIDE, 0, 0)
     _must(raised, "prctl(PR_CAP_AMBIENT)")
 
 

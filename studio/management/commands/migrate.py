@@ -24,9 +24,7 @@ class Command(migrate.Command):
         try:
             connections[options["database"]].ensure_connection()
         except (OperationalError, NotSupportedError) as error:
-            raise CommandError(
-                f"can't migrate: {str(error).strip().splitlines()[0]}"
-            ) from error
+            raise CommandError(f"can't migrate: {str(error).strip().splitlines()[0]}") from error
         return super().execute(*args, **options)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -52,9 +50,7 @@ class Command(migrate.Command):
                 with connection.cursor() as cursor:
                     cursor.execute("SELECT pg_advisory_unlock(%s, %s)", LOCK)
 
-    def _install_functions(
-        self, connection: BaseDatabaseWrapper, verbosity: int
-    ) -> None:
+    def _install_functions(self, connection: BaseDatabaseWrapper, verbosity: int) -> None:
         changed = install(connection.connection)
         if verbosity >= 1 and changed:
             self.stdout.write(f"Installed {len(changed)} SQL functions.")
