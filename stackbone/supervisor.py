@@ -25,8 +25,8 @@ from psycopg.conninfo import make_conninfo
 from limits import engine, pool
 from limits.errors import LimitsError
 from stackbone import embedded
-from stackbone.commands import MIGRATE, OURS, SETTINGS, STACKBONE, program_of, studio_command
 from stackbone.children import Child, Guard, Log, Plan
+from stackbone.commands import MIGRATE, OURS, SETTINGS, STACKBONE, program_of, studio_command
 from stackbone.embedded import Embedded, EmbeddedError
 from stackbone.workspace import Workspace
 
