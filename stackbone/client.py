@@ -1,0 +1,279 @@
+"""Slots for code in no workflow: a script, a Celery task, somebody else's Django project.
+
+    client = Client()
+    with client.slot("partner-api", label=report_id, timeout="30m"):
+        ...
+
+One client per process is enough, threads share it; it keeps at most five connections, however many wait.
+A process that forks may go on using it on both sides.
+"""
+
+import logging
+import os
+import secrets
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from types import TracebackType
+from typing import Final, Self
+
+from limits import durations, engine, rules
+from limits.engine import Actor, Asked
+from limits.errors import (
+    BoxUnreachableError,
+    InvalidValueError,
+    LimitsError,
+    ProcessGoneError,
+    SlotTimeoutError,
+    UnknownLimitError,
+)
+from limits.pool import Database, database_url
+from limits.wakeups import ClosedError, Wakeups
+
+__all__ = [
+    "BoxUnreachableError",
+    "Client",
+    "ClosedError",
+    "InvalidValueError",
+    "Released",
+    "Slot",
+    "SlotTimeoutError",
+    "UnknownLimitError",
+]
+
+log = logging.getLogger(__name__)
+
+PATIENCE: Final = 10.0
+"""Seconds for which a request or a release is tried again while the box does not answer."""
+PATIENCE_AFTER_TIMEOUT: Final = 60.0
+"""A wait outlasts an outage for as long as its own timeout, and for so many seconds more."""
+
+# Errors after which nothing of the call is left in the box.
+_NOTHING_LEFT: Final = (SlotTimeoutError, UnknownLimitError, InvalidValueError, ClosedError)
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """The answer of a release."""
+
+    released: bool
+    """Whether this call gave the slot back; false for one that had ended, or was never known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """A slot that is held. Its id is text that any process may release it by."""
+
+    id: str
+    limit: str
+    label: str | None = None
+    client: "Client" = field(repr=False, compare=False)
+
+    def release(self) -> Released:
+        """Give the slot back; harmless if it has ended already."""
+        return self.client.release(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Call:
+    limit: str
+    key: str
+    own_key: bool
+    label: str | None
+    timeout: int
+
+
+class Client:
+    """The way to a box's slots, straight to its database."""
+
+    def __init__(self, database_url: str | None = None) -> None:
+        """Take the box at `database_url`, else at `STACKBONE_DATABASE_URL`, else at `DATABASE_URL`.
+
+        Nothing connects before the first call. Raises `BoxUnreachableError` where none is known.
+        """
+        self._db = Database(database_url or _known_url(), application_name="stackbone client")
+        self._wakeups = Wakeups(self._db)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all connections. Whoever still waits leaves the queue and gets a `ClosedError`; held slots stay."""
+        self._wakeups.close()
+        self._db.close()
+
+    def acquire(
+        self,
+        name: str,
+        *,
+        label: str | None = None,
+        timeout: str | int | timedelta | None = None,
+        key: str | None = None,
+    ) -> Slot:
+        """Take a slot of the limit `name`, waiting in its queue for at most `timeout`, and return it held.
+
+        `timeout` is a duration like "30m", whole milliseconds or a timedelta; 24 hours if not given; 0 tries once.
+        The same `key`, up to 200 characters, finds the slot that it already asked for: pass a Celery task's id, and
+        a second delivery holds no second slot. `label` is an id for the screens; no personal data.
+        Raises `SlotTimeoutError`, `UnknownLimitError`, `InvalidValueError`, `BoxUnreachableError`. Whatever else
+        ends the call, like Ctrl-C, also ends its place in the queue.
+        """
+        call = _call(name, label, timeout, key)
+        try:
+            return self._acquire(call)
+        except BaseException as error:
+            self._leave(call, error)
+            raise
+
+    @contextmanager
+    def slot(
+        self,
+        name: str,
+        *,
+        label: str | None = None,
+        timeout: str | int | timedelta | None = None,
+        key: str | None = None,
+    ) -> Iterator[Slot]:
+        """Hold a slot for the body of a `with`, and give it back however the body ends. As `acquire`."""
+        call = _call(name, label, timeout, key)
+        slot = None
+        try:
+            slot = self._acquire(call)
+            yield slot
+        except BaseException as error:
+            if slot is None:
+                self._leave(call, error)
+            raise
+        finally:
+            if slot is not None:
+                self._give_back(slot)
+
+    def release(self, slot_id: str) -> Released:
+        """Give a held slot back, whoever took it; any other id, and any later call, changes nothing (F1).
+
+        Raises `BoxUnreachableError`.
+        """
+        return Released(self._patiently(self._releasing(slot_id), PATIENCE).released)
+
+    def _acquire(self, call: _Call) -> Slot:
+        left = call.timeout
+        asked = self._request(call, left)
+        while asked.state != "busy":
+            left = left if asked.wait_left is None else asked.wait_left
+            if asked.state in ("no_slot", "timed_out") or call.timeout == 0 or left == 0:
+                raise SlotTimeoutError(call.limit, call.timeout)
+            if asked.state in ("waiting", "reserved"):
+                asked = self._wait(asked)
+            else:
+                # Withdrawn behind our back: asked again, at the end, with what is left of the timeout (Q7).
+                asked = self._request(call, left)
+        assert asked.slot_id is not None
+        return Slot(id=asked.slot_id, limit=call.limit, label=call.label, client=self)
+
+    def _request(self, call: _Call, timeout: int) -> Asked:
+        def request() -> Asked:
+            while True:
+                # What never queues needs no process to prove that somebody still waits.
+                process_id = self._wakeups.process_id() if timeout else None
+                try:
+                    return engine.request(
+                        call.limit,
+                        key=call.key,
+                        label=call.label,
+                        timeout=timeout,
+                        worker_id=process_id,
+                        db=self._db,
+                    )
+                except ProcessGoneError:
+                    assert process_id is not None
+                    self._wakeups.join_anew(process_id)
+
+        return self._patiently(request, PATIENCE)
+
+    def _wait(self, asked: Asked) -> Asked:
+        """Wait for the grant and confirm it; the answer is final, or says that the slot ended meanwhile."""
+        slot_id = asked.slot_id
+        assert slot_id is not None
+        with self._wakeups.watch(slot_id) as waiter:
+            while asked.state in ("waiting", "reserved"):
+                left = (asked.wait_left or 0) / 1_000
+                if asked.state == "waiting":
+                    waiter.wait(left)
+                if self._wakeups.closed:
+                    engine.withdraw(slot_id, actor=_actor(), db=self._db)
+                    raise ClosedError
+                asked = self._patiently(lambda: engine.confirm(slot_id, db=self._db), left + PATIENCE_AFTER_TIMEOUT)
+        return asked
+
+    def _leave(self, call: _Call, error: BaseException) -> None:
+        """Give back whatever the call that ended in `error` holds or waits for, even where its answer was lost."""
+        if isinstance(error, _NOTHING_LEFT):
+            return
+        if isinstance(error, BoxUnreachableError) and not call.own_key:
+            # Its next delivery may come from anywhere, and finds the slot.
+            return
+
+        def abandon() -> str | None:
+            return engine.abandon(call.limit, call.key, actor=_actor(), db=self._db)
+
+        try:
+            abandon()
+        except LimitsError:
+            if call.own_key:
+                self._wakeups.later(abandon)
+
+    def _give_back(self, slot: Slot) -> None:
+        # The body's own end counts, its result or its error: an outage here delays the release and hides nothing.
+        release = self._releasing(slot.id)
+        try:
+            self._patiently(release, PATIENCE)
+        except LimitsError as error:
+            log.warning("slot %s of limit %s is given back once the box answers: %s", slot.id, slot.limit, error)
+            self._wakeups.later(release)
+
+    def _releasing(self, slot_id: str) -> Callable[[], engine.Released]:
+        # One key for all tries: a try whose answer got lost is not taken for somebody else's release.
+        key = secrets.token_hex(16)
+        return lambda: engine.release(slot_id, actor=_actor(), key=key, db=self._db)
+
+    def _patiently[T](self, call: Callable[[], T], seconds: float) -> T:
+        """Make an engine call, and make it again for so long while the box does not answer."""
+        give_up_at = time.monotonic() + seconds
+        pause = 0.01
+        while True:
+            try:
+                return call()
+            except BoxUnreachableError:
+                if self._wakeups.closed or time.monotonic() >= give_up_at:
+                    raise
+            time.sleep(pause)
+            pause = min(pause * 2, 1.0)
+
+
+def _call(name: str, label: str | None, timeout: str | int | timedelta | None, key: str | None) -> _Call:
+    return _Call(
+        limit=name,
+        key=secrets.token_hex(16) if key is None else key,
+        own_key=key is None,
+        label=label,
+        timeout=rules.TIMEOUT_DEFAULT if timeout is None else durations.parse_timeout(timeout),
+    )
+
+
+def _actor() -> Actor:
+    return Actor(name=f"{socket.gethostname()}:{os.getpid()}", source="client")
+
+
+def _known_url() -> str:
+    url = database_url()
+    if url is None:
+        raise BoxUnreachableError("no database is known: pass its address or set STACKBONE_DATABASE_URL")
+    return url
