@@ -1,0 +1,133 @@
+"""What every request passes: who may come in, static files, caching, errors as pages, the log line.
+
+All of it is synchronous, so that one thread carries a request from end to end; Django adapts
+asynchronous views by itself.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http.response import HttpResponseBase
+from whitenoise.middleware import WhiteNoiseMiddleware
+from whitenoise.responders import StaticFile
+
+from limits.errors import BoxUnreachableError, NotMigratedError, UnknownLimitError
+from studio.environment import is_loopback_address
+from studio.views import errors
+
+type GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+log = logging.getLogger("studio.requests")
+
+_UNREMARKABLE = frozenset({"GET", "HEAD"})
+
+
+class OneLinePerRequest:
+    """Log what changed something or went wrong, one line each; reading that works is silent."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        started = time.perf_counter()
+        response = self.get_response(request)
+        if request.method not in _UNREMARKABLE or response.status_code >= 400:
+            log.log(
+                logging.WARNING if response.status_code >= 500 else logging.INFO,
+                "%s %a %d %.0f ms",
+                request.method,
+                request.path,
+                response.status_code,
+                (time.perf_counter() - started) * 1000,
+            )
+        return response
+
+
+class LoopbackOnly:
+    """Refuse every name and every peer that is not this machine's own loopback.
+
+    The name matters as much as the peer: a page of somebody else's site, whose name was made to
+    point here (DNS rebinding), arrives from this machine too, but under that site's name.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        peer = request.META.get("REMOTE_ADDR", "")
+        try:
+            request.get_host()
+        except DisallowedHost:
+            return errors.foreign_host(request)
+        # Empty where a socket file is the way in, which only this machine has.
+        if peer and not is_loopback_address(peer):
+            return errors.foreign_host(request)
+        return self.get_response(request)
+
+
+class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]
+    """Serve static files whole.
+
+    WhiteNoise streams them from a plain iterator, which Django reads at once under ASGI anyway,
+    with a warning.
+    """
+
+    @staticmethod
+    def serve(static_file: StaticFile, request: HttpRequest) -> HttpResponse:
+        """Answer with the file, or with 304 where the browser has it already."""
+        found = static_file.get_response(request.method, request.META)
+        content = b""
+        if found.file is not None:
+            with found.file as file:
+                content = file.read()
+        response = HttpResponse(content, status=int(found.status))
+        for name, value in found.headers:
+            response[name] = value
+        return response
+
+
+class PrivatePages:
+    """Keep pages out of shared caches: a browser may keep one for Back, but asks before it shows it.
+
+    A view that sets `Cache-Control` itself (fragments: `no-store`) is left alone.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        kept = response.status_code < 400
+        response.headers.setdefault("Cache-Control", "private, no-cache" if kept else "no-store")
+        return response
+
+
+class ErrorPages:
+    """Turn what a view raises or refuses into a whole page in the house style."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if isinstance(response, HttpResponseNotAllowed) and not response.content:
+            return errors.method_not_allowed(request, response)
+        return response
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """Answer for the errors an operator can understand; all others become the 500 page."""
+        page: Callable[[HttpRequest, Any], HttpResponse]
+        match exception:
+            case UnknownLimitError():
+                page = errors.unknown_limit
+            case BoxUnreachableError():
+                page = errors.box_unreachable
+            case NotMigratedError():
+                page = errors.not_migrated
+            case _:
+                return None
+        return page(request, exception)

@@ -1,0 +1,211 @@
+"""The pieces that pages are made of: figures, instants, bars, states. `{% load studio %}`."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from limits import durations
+from limits.queries import Health, LimitState
+from studio import bars, wording
+
+register = template.Library()
+
+HEALTH_ICONS: Final = {
+    Health.UNDECLARED: "crossed",
+    Health.PAUSED: "pause",
+    Health.OVER: "triangle",
+    Health.STUCK: "diamond",
+    Health.FULL: "full",
+    Health.FILLING: "half",
+    Health.OPEN: "ring",
+    Health.IDLE: "hollow",
+}
+ICONS: Final = frozenset({*HEALTH_ICONS.values(), "busy", "reserved", "warn", "arrow", "sort-up", "sort-down"})
+
+
+@register.filter
+def grouped(number: int) -> str:
+    """Write 100000 as "100,000"."""
+    return wording.grouped(number)
+
+
+@register.filter
+def counted(number: int, nouns: str) -> str:
+    """Write a number with its noun: `{{ 7|counted:"run,runs" }}`."""
+    one, many = nouns.split(",")
+    return wording.counted(number, one, many)
+
+
+@register.filter
+def setting(milliseconds: int) -> str:
+    """Write a setting in the grammar the forms accept: "1h30m"."""
+    return durations.format_setting(milliseconds)
+
+
+@register.filter
+def duration(milliseconds: int | None) -> str:
+    """Write a figure, "12m 04s"; "–" for none."""
+    return wording.NOTHING if milliseconds is None else wording.duration(milliseconds)
+
+
+@register.filter
+def duration_short(milliseconds: int | None) -> str:
+    """Write a figure in its largest unit, "12m"; "–" for none."""
+    return wording.NOTHING if milliseconds is None else wording.duration_short(milliseconds)
+
+
+@register.filter
+def duration_words(milliseconds: int) -> str:
+    """Write a duration for a sentence: "1 hour 30 minutes"."""
+    return wording.duration_words(milliseconds)
+
+
+@register.filter
+def until(start: datetime | None, end: datetime | None) -> int | None:
+    """Return the milliseconds from `start` to `end`, 0 if `end` is earlier, none if either is none."""
+    if start is None or end is None:
+        return None
+    return wording.milliseconds(start, end)
+
+
+@register.filter
+def elapsed_to(start: datetime | None, end: datetime | None) -> str:
+    """Write the time from `start` to `end` as a figure."""
+    return duration(until(start, end))
+
+
+@register.simple_tag
+def instant(at: datetime | None, now: datetime | None = None) -> str:
+    """Write a `<time>` in UTC with the full instant as its tooltip; the day only if it is not `now`'s."""
+    if at is None:
+        return wording.NOTHING
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        wording.clock_machine(at),
+        wording.clock_full(at),
+        wording.clock(at, now=now),
+    )
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """Draw one of the shapes of `components/symbols.html`; the word beside it carries the meaning."""
+    if name not in ICONS:
+        raise template.TemplateSyntaxError(f"icon: no shape is called {name!r}")
+    return format_html(
+        '<svg class="icon icon-{0}" width="10" height="10" aria-hidden="true" focusable="false">'
+        '<use href="#shape-{0}"/></svg>',
+        name,
+    )
+
+
+@register.simple_tag
+def health(limit: LimitState) -> SafeString:
+    """Write a limit's state as shape and word: "Full", "Over by 2", "Paused, 4 finishing"."""
+    state = limit.health
+    return format_html(
+        '<span class="health health-{}">{}{}</span>', state.name.lower(), icon(HEALTH_ICONS[state]), _said(limit)
+    )
+
+
+def _said(limit: LimitState) -> str:
+    match limit.health:
+        case Health.OVER:
+            return f"Over by {wording.grouped(limit.over)}"
+        case Health.PAUSED if limit.busy:
+            return f"Paused, {wording.grouped(limit.busy)} finishing"
+        case state:
+            return str(state)
+
+
+@register.inclusion_tag("components/limit_tags.html")
+def limit_tags(limit: LimitState) -> dict[str, Any]:
+    """Write the tags that follow a limit's name: Override, No longer declared."""
+    return {"limit": limit}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Box:
+    """A rectangle as SVG draws it: where a line runs along its edge, the line lies inside."""
+
+    kind: str
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@register.inclusion_tag("components/bar.html")
+def bar(limit: LimitState, size: str = "list") -> dict[str, Any]:
+    """Draw a limit's occupancy, with its sentence for who does not see it; size "list" or "detail"."""
+    drawn = bars.bar(limit.capacity.effective, busy=limit.busy, reserved=limit.reserved, paused=limit.paused, size=size)
+    body = {"y": drawn.top, "height": drawn.body}
+    start = drawn.parts[0].x
+    return {
+        "bar": drawn,
+        "size": size,
+        "ground": None if drawn.segmented else _lined("ground", x=start, width=drawn.extent, **body),
+        "cells": [
+            (_lined if part.kind in (bars.FREE, bars.RESERVED) else _Box)(
+                kind=part.kind, x=part.x, width=part.width, **body
+            )
+            for part in drawn.parts
+            if drawn.segmented or part.kind != bars.FREE
+        ],
+        "outline": _lined("paused", x=0, y=0, width=drawn.extent + 2 * start, height=drawn.height)
+        if drawn.paused
+        else None,
+        "sentence": _occupancy(limit),
+    }
+
+
+def _lined(kind: str, *, x: int, y: int, width: int, height: int) -> _Box:
+    return _Box(kind=kind, x=x + 0.5, y=y + 0.5, width=width - 1, height=height - 1)
+
+
+def _occupancy(limit: LimitState) -> str:
+    reserved = f" and {wording.grouped(limit.reserved)} reserved" if limit.reserved else ""
+    over = f", {wording.grouped(limit.over)} over" if limit.over else ""
+    return f"{wording.grouped(limit.busy)} busy{reserved} of {wording.grouped(limit.capacity.effective)}{over}"
+
+
+@register.inclusion_tag("components/meter.html")
+def meter(start: datetime, end: datetime, now: datetime, tone: str = "calm") -> dict[str, Any]:
+    """Draw how much of the time from `start` to `end` has passed; tone "calm", "near" or "over"."""
+    width, height = bars.METER_SIZE
+    passed = bars.meter(passed=wording.milliseconds(start, now), total=wording.milliseconds(start, end))
+    return {"width": width, "height": height, "passed": passed, "tone": tone}
+
+
+@register.simple_tag
+def change(before: object, after: object) -> SafeString:
+    """Write "20 → 30"; the font has no arrow, so it is drawn, and said as "to"."""
+    return format_html(
+        '<span class="change">{} {}<span class="visually-hidden">to</span> {}</span>', before, icon("arrow"), after
+    )
+
+
+@register.simple_tag
+def label(text: str | None) -> str:
+    """Write a label, isolated so that its writing direction can't rearrange the line; "–" for none."""
+    return _isolated(text, "label")
+
+
+@register.simple_tag
+def ident(text: str | None) -> str:
+    """Write the id of a run or a slot, isolated like a label; "–" for none."""
+    return _isolated(text, "ident")
+
+
+def _isolated(text: str | None, kind: str) -> str:
+    return format_html('<bdi class="mono {}">{}</bdi>', kind, text) if text else wording.NOTHING
+
+
+@register.inclusion_tag("components/provenance.html")
+def provenance(limit: LimitState, field: str) -> dict[str, Any]:
+    """Write where a value comes from; field "capacity" or "max_hold"."""
+    return {"field": field, "setting": getattr(limit, field), "now": limit.now}

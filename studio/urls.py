@@ -1,0 +1,36 @@
+"""Every address of Studio.
+
+Views stand here as objects, so a missing one stops the start and not the first visitor.
+"""
+
+from django.urls import path, register_converter
+from django.views.generic import RedirectView
+
+from studio.converters import FieldConverter, LimitNameConverter
+from studio.views import health, limits, slots, theme
+
+register_converter(LimitNameConverter, "limit")
+register_converter(FieldConverter, "field")
+
+urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="limits"), name="home"),
+    path("limits/", limits.index, name="limits"),
+    path("limits/<limit:name>/", limits.detail, name="limit"),
+    path("limits/<limit:name>/edit/", limits.edit, name="limit-edit"),
+    path("limits/<limit:name>/pause/", limits.pause, name="limit-pause"),
+    path("limits/<limit:name>/resume/", limits.resume, name="limit-resume"),
+    path("limits/<limit:name>/reset/<field:field>/", limits.reset, name="limit-reset"),
+    path(
+        "limits/<limit:name>/slots/<slug:slot_id>/release/",
+        slots.release,
+        name="slot-release",
+    ),
+    path("theme/", theme.choose, name="theme"),
+    path("healthz", health.alive, name="healthz"),
+    path("readyz", health.ready, name="readyz"),
+]
+
+handler400 = "studio.views.errors.bad_request"
+handler403 = "studio.views.errors.forbidden"
+handler404 = "studio.views.errors.not_found"
+handler500 = "studio.views.errors.server_error"

@@ -1,0 +1,81 @@
+"""How numbers, durations and instants read on a page.
+
+Durations come in as whole milliseconds. A figure takes two units at most; a sentence uses words.
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from limits.rules import DAY, HOUR, MINUTE, SECOND
+
+NOTHING: Final = "–"
+
+_UNITS: Final = ((DAY, "d", "day"), (HOUR, "h", "hour"), (MINUTE, "m", "minute"), (SECOND, "s", "second"))
+
+
+def grouped(number: int) -> str:
+    """Write a whole number with its thousands apart: "100,000"."""
+    return f"{number:,}"
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """Write a number with its noun: "1 run", "9,261 runs"."""
+    return f"{grouped(number)} {one if number == 1 else many}"
+
+
+def milliseconds(start: datetime, end: datetime) -> int:
+    """Return how long it is from `start` to `end`; 0 if `end` is earlier."""
+    return max(0, (end - start) // timedelta(milliseconds=1))
+
+
+def duration(length: int) -> str:
+    """Write a figure: "14s", "12m 04s", "1h 30m", "2d 4h"; a begun second does not count."""
+    place = _first_unit(length)
+    size, letter, _ = _UNITS[place]
+    text = f"{length // size}{letter}"
+    if size == SECOND:
+        return text
+    smaller, smaller_letter, _ = _UNITS[place + 1]
+    rest = length % size // smaller
+    return f"{text} {rest:02}{smaller_letter}" if smaller == SECOND else f"{text} {rest}{smaller_letter}"
+
+
+def duration_short(length: int) -> str:
+    """Write a figure in its largest unit alone: "14s", "26m", "23h", "2d"."""
+    size, letter, _ = _UNITS[_first_unit(length)]
+    return f"{length // size}{letter}"
+
+
+def duration_words(length: int) -> str:
+    """Write a duration for a sentence: "12 minutes", "1 hour 30 minutes"; two units at most."""
+    place = _first_unit(length)
+    words = []
+    for size, _, word in _UNITS[place : place + 2]:
+        number, length = divmod(length, size)
+        if number or not words:
+            words.append(counted(number, word, f"{word}s"))
+    return " ".join(words)
+
+
+def clock(at: datetime, *, now: datetime | None = None) -> str:
+    """Write an instant in UTC: "14:32:08 UTC" on the day of `now`, else "1 Dec 14:32 UTC"."""
+    at = at.astimezone(UTC)
+    if now is not None and at.date() == now.astimezone(UTC).date():
+        return f"{at:%H:%M:%S} UTC"
+    year = f" {at.year}" if now is not None and at.year != now.astimezone(UTC).year else ""
+    return f"{at.day} {at:%b}{year} {at:%H:%M} UTC"
+
+
+def clock_full(at: datetime) -> str:
+    """Write an instant in UTC with all its parts: "2 Dec 2026, 14:32:08 UTC"."""
+    at = at.astimezone(UTC)
+    return f"{at.day} {at:%b %Y, %H:%M:%S} UTC"
+
+
+def clock_machine(at: datetime) -> str:
+    """Write an instant for programs: "2026-12-02T14:32:08.250Z"."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _first_unit(length: int) -> int:
+    return next((place for place, unit in enumerate(_UNITS) if length >= unit[0]), len(_UNITS) - 1)
