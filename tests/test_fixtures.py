@@ -1,9 +1,12 @@
 """The ground the other tests stand on."""
 
+from collections.abc import Callable
+
 import psycopg
+import pytest
 from playwright.sync_api import Page, expect
 
-from limits import pool
+from limits import engine, pool
 from limits.models import Limit
 from tests.conftest import Clock
 from tests.postgres import Server
@@ -29,6 +32,13 @@ def test_the_clock_moves_by_what_it_is_told(box: pool.Database, clock: Clock) ->
     clock.advance(60_000)
     clock.advance(1_000)
     assert box.fetch("SELECT shift FROM limits.clock_shift") == [{"shift": 61_000}]
+
+
+@pytest.mark.parametrize("time", ["first", "second"])
+def test_no_slot_of_one_test_is_left_in_the_next(declare: Callable[..., engine.Synced], time: str) -> None:
+    assert declare(calls=(1, 60_000)).added == ["calls"]
+    assert engine.request("calls", key="the same").state == "busy"
+    assert engine.check() == []
 
 
 def test_the_browser_is_there(page: Page) -> None:
