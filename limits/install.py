@@ -2,7 +2,7 @@
 
 import hashlib
 from pathlib import Path
-from typing import Any, Final, LiteralString, cast
+from typing import Any, Final
 
 import psycopg
 from psycopg import sql
@@ -19,13 +19,13 @@ def install(connection: psycopg.Connection[Any]) -> list[str]:
     wanted = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()}
     with connection.transaction(), connection.cursor(row_factory=psycopg.rows.tuple_row) as cursor:
         cursor.execute("SELECT name, checksum FROM limits.installed_function")
-        installed = dict(cursor.fetchall())
+        installed: dict[str, str] = dict(cursor.fetchall())
         changed = [name for name in wanted | installed if wanted.get(name) != installed.get(name)]
         for name in changed:
             _drop(cursor, name)
         for name in changed:
             if name in files:
-                cursor.execute(sql.SQL(cast(LiteralString, files[name])))
+                cursor.execute(sql.SQL(files[name]))
                 cursor.execute(
                     "INSERT INTO limits.installed_function (name, checksum) VALUES (%s, %s)", (name, wanted[name])
                 )

@@ -61,7 +61,7 @@ class Database:
             given = conninfo_to_dict(url)
         except psycopg.ProgrammingError as error:
             raise BoxUnreachableError(f"not a database address: {str(error).strip()}") from error
-        defaults = {
+        defaults: dict[str, Any] = {
             "application_name": application_name,
             "connect_timeout": CONNECT_TIMEOUT,
             "target_session_attrs": "read-write",

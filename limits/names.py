@@ -1,0 +1,58 @@
+"""The grammar of names and of other text from outside: refused before anything is stored."""
+
+import re
+import unicodedata
+from typing import Final
+
+from limits import rules
+from limits.errors import InvalidValueError
+
+_LIMIT_NAME: Final = re.compile(rf"[a-z0-9._-]{{1,{rules.NAME_LENGTH_MAX}}}")
+_SLOT_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def is_limit_name(name: object) -> bool:
+    """Tell whether a limit can be called `name`."""
+    return isinstance(name, str) and _LIMIT_NAME.fullmatch(name) is not None
+
+
+def is_slot_id(text: object) -> bool:
+    """Tell whether `text` has the form of a slot's id."""
+    return isinstance(text, str) and _SLOT_ID.fullmatch(text) is not None
+
+
+def check_limit_name(name: object, *, where: str) -> None:
+    """Raise `InvalidValueError` unless a limit can be called `name` (D1)."""
+    if not is_limit_name(name):
+        raise InvalidValueError(
+            where, f"a name is 1 to {rules.NAME_LENGTH_MAX} of a-z 0-9 . _ -, got {str(name)[:80]!r}"
+        )
+
+
+def check_label(label: object, *, where: str) -> None:
+    """Raise `InvalidValueError` unless `label` is none or text fit for one (A4)."""
+    _check_text(label, where=where, most=rules.LABEL_LENGTH_MAX, least=0)
+
+
+def check_key(key: object, *, where: str) -> None:
+    """Raise `InvalidValueError` unless `key` is text that can name a call."""
+    if key is None:
+        raise InvalidValueError(where, "is missing")
+    _check_text(key, where=where, most=rules.KEY_LENGTH_MAX, least=1)
+
+
+def check_reason(reason: object, *, where: str) -> None:
+    """Raise `InvalidValueError` unless `reason` is none or text fit for the record of changes."""
+    _check_text(reason, where=where, most=rules.REASON_LENGTH_MAX, least=0)
+
+
+def _check_text(text: object, *, where: str, most: int, least: int) -> None:
+    if text is None:
+        return
+    if not isinstance(text, str):
+        raise InvalidValueError(where, f"must be text, got {type(text).__name__}")
+    if not least <= len(text) <= most:
+        raise InvalidValueError(where, f"must have {least} to {most} characters, got {len(text):,}")
+    for character in text:
+        if unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp"):
+            raise InvalidValueError(where, f"must not hold the control character U+{ord(character):04X}")
