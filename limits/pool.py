@@ -5,6 +5,7 @@ A process keeps at most `POOL_SIZE` connections here, and one more where it list
 
 import logging
 import os
+import select
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
@@ -93,7 +94,12 @@ class Database:
         """Lend a connection in autocommit, for reads in several statements."""
         try:
             with self._opened().connection() as connection:
-                yield connection
+                try:
+                    yield connection
+                except psycopg.errors.ReadOnlySqlTransaction:
+                    # The server became a standby: the next connection looks for the one that takes writes.
+                    connection.close()
+                    raise
         except PoolTimeout as error:
             raise BoxUnreachableError(_unreachable(error)) from error
         except _NOT_MIGRATED as error:
@@ -123,6 +129,7 @@ class Database:
                     connection_class=psycopg.Connection[DictRow],
                     kwargs={"autocommit": True, "row_factory": dict_row},
                     configure=_prepare_session,
+                    check=_check_not_closed,
                     min_size=0,
                     max_size=self._size,
                     timeout=CONNECT_TIMEOUT,
@@ -151,6 +158,15 @@ def _prepare_session(connection: Connection) -> None:
         "SELECT set_config('idle_in_transaction_session_timeout', '10s', false),"
         " set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)"
     )
+
+
+def _check_not_closed(connection: Connection) -> None:
+    # A server speaks to an idle connection to say good-bye, hardly ever else: seen without the round trip that the
+    # pool's own check costs.
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    if poll.poll(0):
+        raise psycopg.OperationalError("the server closed the connection while it was idle")
 
 
 def _log_notice(notice: psycopg.errors.Diagnostic) -> None:
