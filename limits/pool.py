@@ -166,6 +166,7 @@ def _check_not_closed(connection: Connection) -> None:
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN)
     if poll.poll(0):
+        connection.close()
         raise psycopg.OperationalError("the server closed the connection while it was idle")
 
 
