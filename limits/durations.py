@@ -1,6 +1,7 @@
 """Durations: the one strict parser for what people and programs write, and the formatters for what they read.
 
-Between layers a duration is a whole number of milliseconds.
+Between layers a duration is a whole number of milliseconds. A refusal's `code` is one of: type, empty, no_unit,
+fraction, negative, order, unit, zero, too_long.
 """
 
 import re
@@ -17,43 +18,28 @@ _DIGITS_MAX: Final = 15
 """More digits than any legal duration has: refused before they are read as a number."""
 
 
-class DurationError(InvalidValueError):
-    """A duration was refused; `code` says why, for forms with words of their own.
-
-    Codes: type, empty, no_unit, fraction, negative, order, unit, zero, too_long.
-    """
-
-    def __init__(self, where: str, problem: str, code: str = "unit") -> None:
-        """Name the field, the problem, and its code."""
-        super().__init__(where, problem)
-        self.code = code
-
-    def __reduce__(self) -> tuple[type["DurationError"], tuple[str, str, str]]:
-        return type(self), (self.where, self.problem, self.code)
-
-
 def parse(value: object, *, where: str, maximum: int, zero: bool = False) -> int:
     """Read a duration and return whole milliseconds, 1 (with `zero`: 0) to `maximum`.
 
-    Takes text like `45m`, `1h30m`, `500ms`; a whole number of milliseconds; a `timedelta`. Raises `DurationError`.
+    Takes text like `45m`, `1h30m`, `500ms`; a whole number of milliseconds; a `timedelta`. Raises `InvalidValueError`.
     """
     milliseconds = _milliseconds(value, where)
     if milliseconds < 0:
-        raise DurationError(where, f"must not be negative, got {_shown(value)}", "negative")
+        raise InvalidValueError(where, f"must not be negative, got {_shown(value)}", "negative")
     if milliseconds == 0 and not zero:
-        raise DurationError(where, f"must be more than 0, got {_shown(value)}", "zero")
+        raise InvalidValueError(where, f"must be more than 0, got {_shown(value)}", "zero")
     if milliseconds > maximum:
-        raise DurationError(where, f"must be at most {format_setting(maximum)}, got {_shown(value)}", "too_long")
+        raise InvalidValueError(where, f"must be at most {format_setting(maximum)}, got {_shown(value)}", "too_long")
     return milliseconds
 
 
 def parse_max_hold(value: object, *, where: str) -> int:
-    """Read a max hold (D2): more than 0, at most 30 days; raises `DurationError`."""
+    """Read a max hold (D2): more than 0, at most 30 days; raises `InvalidValueError`."""
     return parse(value, where=where, maximum=rules.MAX_HOLD_MAX)
 
 
 def parse_timeout(value: object, *, where: str) -> int:
-    """Read a timeout (A6): 0 to 365 days, none is the default of 24 hours; raises `DurationError`."""
+    """Read a timeout (A6): 0 to 365 days, none is the default of 24 hours; raises `InvalidValueError`."""
     if value is None:
         return rules.TIMEOUT_DEFAULT
     return parse(value, where=where, maximum=rules.TIMEOUT_MAX, zero=True)
@@ -100,14 +86,14 @@ def _milliseconds(value: object, where: str) -> int:
     if isinstance(value, timedelta):
         milliseconds, rest = divmod(value, timedelta(milliseconds=1))
         if rest:
-            raise DurationError(where, f"must be whole milliseconds, got {_shown(value)}", "fraction")
+            raise InvalidValueError(where, f"must be whole milliseconds, got {_shown(value)}", "fraction")
         return milliseconds
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, float):
-        raise DurationError(where, f"must be text like 45m or whole milliseconds, got {_shown(value)}", "fraction")
+        raise InvalidValueError(where, f"must be text like 45m or whole milliseconds, got {_shown(value)}", "fraction")
     if not isinstance(value, str):
-        raise DurationError(
+        raise InvalidValueError(
             where, f"must be text like 45m, 2h or 1h30m, or whole milliseconds, got {_shown(value)}", "type"
         )
     return _read(value, where)
@@ -119,23 +105,23 @@ def _read(text: str, where: str) -> int:
         raise _misread(text, where)
     numbers = match.groups(default="0")
     if any(len(number.lstrip("0")) > _DIGITS_MAX for number in numbers):
-        raise DurationError(where, f"must be a duration like 45m, got {len(text):,} characters", "too_long")
+        raise InvalidValueError(where, f"must be a duration like 45m, got {len(text):,} characters", "too_long")
     return sum(int(number) * length for number, length in zip(numbers, _UNITS.values(), strict=True))
 
 
-def _misread(text: str, where: str) -> DurationError:
+def _misread(text: str, where: str) -> InvalidValueError:
     if not text.strip():
-        return DurationError(where, "is empty; write a duration like 45m, 2h or 1h30m", "empty")
+        return InvalidValueError(where, "is empty; write a duration like 45m, 2h or 1h30m", "empty")
     got = _shown(text)
     if text.startswith("-"):
-        return DurationError(where, f"must not be negative, got {got}", "negative")
+        return InvalidValueError(where, f"must not be negative, got {got}", "negative")
     if text.isascii() and text.isdigit():
-        return DurationError(where, f"needs a unit: s, m, h or d, like 45m, got {got}", "no_unit")
+        return InvalidValueError(where, f"needs a unit: s, m, h or d, like 45m, got {got}", "no_unit")
     if re.fullmatch(r"[0-9]*[.,][0-9]+[a-z]*", text):
-        return DurationError(where, f"must use whole numbers, like 1h30m, got {got}", "fraction")
+        return InvalidValueError(where, f"must use whole numbers, like 1h30m, got {got}", "fraction")
     if re.fullmatch(r"(?:[0-9]+(?:ms|[dhms]))+", text):
-        return DurationError(where, f"must name each unit once, from d to ms, like 1h30m, got {got}", "order")
-    return DurationError(where, f"must be a duration like 45m, 2h or 1h30m, got {got}", "unit")
+        return InvalidValueError(where, f"must name each unit once, from d to ms, like 1h30m, got {got}", "order")
+    return InvalidValueError(where, f"must be a duration like 45m, 2h or 1h30m, got {got}", "unit")
 
 
 def _shown(value: object) -> str:

@@ -23,7 +23,7 @@ from typing import Any, Final, LiteralString
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
-from limits import names, queries, rules
+from limits import durations, names, queries, rules
 from limits.errors import (
     ChangedMeanwhileError,
     InvalidValueError,
@@ -38,7 +38,7 @@ PROCESS_LOCK_CLASS: Final = 1818846575
 
 _SWEEP_BATCH: Final = 500
 _AUDITED: Final = frozenset({"studio", "cli", "api"})
-_SETTINGS: Final = {"capacity": rules.CAPACITY_MAX, "max_hold": rules.MAX_HOLD_MAX}
+_FIELDS: Final = ("capacity", "max_hold")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,8 +129,7 @@ def declare(workspace: str, limits: Mapping[str, Declared], *, db: Database | No
     for name, declared in limits.items():
         where = f'limits["{name}"]'
         names.check_limit_name(name, where=where)
-        _check_setting("capacity", declared.capacity, where=where)
-        _check_setting("max_hold", declared.max_hold, where=where)
+        _check_settings(declared.capacity, declared.max_hold, where=where)
     wanted = {name: {"capacity": d.capacity, "max_hold": d.max_hold} for name, d in limits.items()}
     row = _call("SELECT * FROM limits.declare(%s, %s)", (workspace, Jsonb(wanted)), db)
     owner = row.pop("workspace")
@@ -242,9 +241,7 @@ def edit(
     `expected_…` is the effective value the person saw. Raises `UnknownLimitError`, `InvalidValueError`,
     `ChangedMeanwhileError`; nothing has changed then.
     """
-    for field, value in (("capacity", capacity), ("max_hold", max_hold)):
-        if value is not None:
-            _check_setting(field, value, where=limit)
+    _check_settings(capacity, max_hold, where=limit)
     names.check_reason(reason, where=f"{limit}: reason")
     row = _call(
         "SELECT * FROM limits.edit(%s, %s, %s, %s, %s, %s, %s, %s)",
@@ -280,7 +277,7 @@ def reset(
     Without an override nothing changes, and the answer says so (O5). `expected` is the effective value the
     person saw. Raises `UnknownLimitError`, `ChangedMeanwhileError`, `InvalidValueError`.
     """
-    if field not in _SETTINGS:
+    if field not in _FIELDS:
         raise InvalidValueError(f"{limit}: field", f"must be capacity or max_hold, got {field!r}")
     names.check_reason(reason, where=f"{limit}: reason")
     row = _call(
@@ -380,8 +377,8 @@ def _asked_name(limit: str) -> str:
     return limit
 
 
-def _check_setting(field: str, value: int, *, where: str) -> None:
-    most = _SETTINGS[field]
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        hint = "; to hand out no slots, pause the limit" if field == "capacity" and value == 0 else ""
-        raise InvalidValueError(f"{where}.{field}", f"must be 1 to {most:,}, got {value!r}{hint}")
+def _check_settings(capacity: int | None, max_hold: int | None, *, where: str) -> None:
+    if capacity is not None:
+        names.check_capacity(capacity, where=f"{where}.capacity")
+    if max_hold is not None:
+        durations.parse_max_hold(max_hold, where=f"{where}.max_hold")

@@ -15,14 +15,18 @@ class LimitsError(Exception):
 class InvalidValueError(LimitsError):
     """A value was refused."""
 
-    def __init__(self, where: str, problem: str) -> None:
-        """Name `where` (object and field, like `limits["a"].capacity`) and the `problem` with value and bound."""
+    def __init__(self, where: str, problem: str, code: str = "refused") -> None:
+        """Name `where` (object and field, like `limits["a"].capacity`) and the `problem` with value and bound.
+
+        `code` names the kind of fault, for a form with words of its own; its values stand with what raises it.
+        """
         self.where = where
         self.problem = problem
+        self.code = code
         super().__init__(f"{where}: {problem}")
 
-    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
-        return type(self), (self.where, self.problem)
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str, str]]:
+        return type(self), (self.where, self.problem, self.code)
 
 
 class UnknownLimitError(LimitsError):

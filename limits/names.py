@@ -46,6 +46,40 @@ def check_reason(reason: object, *, where: str) -> None:
     _check_text(reason, where=where, most=rules.REASON_LENGTH_MAX, least=0)
 
 
+def check_capacity(capacity: object, *, where: str) -> int:
+    """Return `capacity` if it is a whole number in range (D2, O4), else raise `InvalidValueError`.
+
+    Its `code` is type, fraction or range.
+    """
+    if isinstance(capacity, float):
+        raise InvalidValueError(where, f"must be a whole number, got {capacity!r}", "fraction")
+    if isinstance(capacity, bool) or not isinstance(capacity, int):
+        raise InvalidValueError(where, f"must be a whole number, got {str(capacity)[:40]!r}", "type")
+    if capacity == 0:
+        raise InvalidValueError(where, "must be at least 1, got 0; to hand out no slots, pause the limit", "range")
+    if not 1 <= capacity <= rules.CAPACITY_MAX:
+        shown = f"{capacity:,}" if abs(capacity) < 10**15 else "a number too large to show"
+        raise InvalidValueError(where, f"must be 1 to {rules.CAPACITY_MAX:,}, got {shown}", "range")
+    return capacity
+
+
+def parse_capacity(text: str, *, where: str) -> int:
+    """Read a typed capacity, blanks around it trimmed: plain ASCII digits only (D2).
+
+    Raises `InvalidValueError`; its `code` is empty, not_a_number, fraction or range.
+    """
+    digits = text.strip(" \t")
+    if not digits:
+        raise InvalidValueError(where, "is empty; write a whole number like 20", "empty")
+    if re.fullmatch(r"[+-]?[0-9]+[.,][0-9]*", digits):
+        raise InvalidValueError(where, f"must be a whole number, got {digits[:40]!r}", "fraction")
+    if not re.fullmatch(r"-?[0-9]+", digits):
+        raise InvalidValueError(where, f"must be a whole number like 20, got {digits[:40]!r}", "not_a_number")
+    if len(digits) > len(str(rules.CAPACITY_MAX)) and len(digits.lstrip("-0")) > len(str(rules.CAPACITY_MAX)):
+        raise InvalidValueError(where, f"must be 1 to {rules.CAPACITY_MAX:,}, got {len(digits):,} digits", "range")
+    return check_capacity(int(digits), where=where)
+
+
 def _check_text(text: object, *, where: str, most: int, least: int) -> None:
     if text is None:
         return
