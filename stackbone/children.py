@@ -50,18 +50,25 @@ class Log:
             self._stream.write(prefix.encode() + b" " + line.rstrip(b"\r") + b"\n")
             self._stream.flush()
 
-    async def copy(self, name: str, reader: asyncio.StreamReader) -> None:
-        """Copy what a process writes, line by line, until it ends; a half line waits for its end."""
+    async def copy(self, name: str, source: int) -> None:
+        """Copy what a process writes to the pipe `source`, line by line, to its end; a half line waits for its end."""
+        reader = asyncio.StreamReader()
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(source, "rb", buffering=0)
+        )
         rest = b""
-        while chunk := await reader.read(LINE_MAX):
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                self.write(name, line)
-            if len(rest) > LINE_MAX:
+        try:
+            while chunk := await reader.read(LINE_MAX):
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    self.write(name, line)
+                if len(rest) > LINE_MAX:
+                    self.write(name, rest)
+                    rest = b""
+        finally:
+            if rest:
                 self.write(name, rest)
-                rest = b""
-        if rest:
-            self.write(name, rest)
+            transport.close()
 
 
 class Guard:
@@ -161,11 +168,8 @@ class Child:
 
     async def run_once(self) -> int:
         """Run the command to its end and return its exit code; a cancelled call stops the process."""
-        process = await self._spawn()
+        process, copying = await self._spawn()
         self._guard.add(process.pid, self.plan.orphan_signal)
-        copying = None
-        if process.stdout is not None:
-            copying = asyncio.create_task(self._log.copy(self.plan.name, process.stdout))
         try:
             return await process.wait()
         except asyncio.CancelledError:
@@ -214,17 +218,25 @@ class Child:
             return f"can't be started: {error}"
         return _ending(code)
 
-    async def _spawn(self) -> Process:
-        plan = self.plan
-        to = os.open(plan.output, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600) if plan.output else PIPE
+    async def _spawn(self) -> tuple[Process, asyncio.Task[None] | None]:
+        # A pipe of our own: asyncio's would count the process as running for as long as anybody holds its other end.
+        plan, source = self.plan, None
+        if plan.output is not None:
+            target = os.open(plan.output, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        else:
+            source, target = os.pipe()
         try:
-            return await asyncio.create_subprocess_exec(
-                *plan.command, stdin=DEVNULL, stdout=to, stderr=STDOUT, cwd=plan.cwd, env=dict(plan.env),
+            process = await asyncio.create_subprocess_exec(
+                *plan.command, stdin=DEVNULL, stdout=target, stderr=STDOUT, cwd=plan.cwd, env=dict(plan.env),
                 start_new_session=True,
             )  # fmt: skip
+        except BaseException:
+            if source is not None:
+                os.close(source)
+            raise
         finally:
-            if to != PIPE:
-                os.close(to)
+            os.close(target)
+        return process, None if source is None else asyncio.create_task(self._log.copy(plan.name, source))
 
 
 def _signal_group(pid: int, sign: int) -> None:

@@ -15,9 +15,11 @@ import pytest
 
 from stackbone import children
 from stackbone.children import Child, Guard, Log, Plan
-from tests.box.conftest import eventually, gone
+from tests.box.conftest import command_of, eventually, gone
 
-IGNORES_TERM = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(99)"
+IGNORES_TERM = (
+    "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(99)"
+)
 
 
 class Stage:
@@ -216,7 +218,7 @@ asyncio.run(main())
 
 def _guardian() -> psutil.Process | None:
     for process in psutil.Process().children():
-        if any(part.endswith("guardian.py") for part in process.cmdline()):
+        if any(part.endswith("guardian.py") for part in command_of(process)):
             return process
     return None
 
