@@ -38,8 +38,8 @@ class ConfigError(Exception):
 class Workspace:
     """What a config declares. `load` fills in a missing name, and the workflows by a scan."""
 
-    name: str | None
-    """Whose database it is (D6); by default the folder's name."""
+    name: str
+    """Whose database it is (D6); empty until `load` puts the folder's name in its place."""
     limits: Mapping[str, Declared]
     workflows: tuple[str, ...] | None
     """Files or modules with workflows; none: whatever stands in the folder `workflows/` (D5)."""
@@ -71,7 +71,7 @@ def define_workspace(
     if faults:
         raise ConfigError(faults)
     return Workspace(
-        name=name if isinstance(name, str) else None,
+        name=name if isinstance(name, str) else "",
         limits=declared,
         workflows=tuple(workflows) if isinstance(workflows, list | tuple) else None,
         processes=commands,
