@@ -1,0 +1,227 @@
+"""Limits: the list, one limit, and what an operator changes about it."""
+
+from datetime import datetime
+from typing import Final
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_http_methods, require_safe
+
+from limits import engine, queries
+from limits.engine import Edited
+from limits.errors import ChangedMeanwhileError, InvalidValueError, UnknownLimitError
+from limits.queries import LimitState
+from studio import listing, outcomes, previews, sections, sentences
+from studio.forms import EditForm, ReasonForm, ResetForm
+from studio.previews import Preview
+from studio.security import actor
+from studio.views import see_other
+
+_reads_and_acts = require_http_methods(["GET", "HEAD", "POST"])
+
+_SEARCH_MAX: Final = 201
+"""Nothing that can be searched for is that long, so what is cut off could find nothing either."""
+
+
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
+    """Show every limit, as found, filtered and sorted by the address."""
+    everything = queries.limits()
+    q, sort = _asked(request, "q"), _asked(request, "sort")
+    found = listing.found(everything, q)
+    chosen = listing.filter_of(_asked(request, "show"))
+    shown = listing.ordered([limit for limit in found if chosen.matches(limit)], sort)
+    context = {
+        "everything": everything,
+        "summary": listing.summary(everything),
+        "over": sum(limit.over > 0 for limit in everything),
+        "page": listing.page(shown, request.GET.get("page")),
+        "filters": listing.filter_links(found, chosen),
+        "chosen": chosen,
+        "heads": listing.column_heads(sort),
+        "q": q,
+        "now": everything[0].now if everything else None,
+    }
+    return render(request, "limits/index.html", context)
+
+
+@require_safe
+def detail(request: HttpRequest, name: str) -> HttpResponse:
+    """Show one limit: who holds its slots, and who waits for one."""
+    limit = _limit(name)
+    q, order = _asked(request, "q"), "expiry" if request.GET.get("order") == "expiry" else "oldest"
+    try:
+        lists = sections.read(limit, request.GET.dict(), q=q, order=order)
+    except InvalidValueError as error:
+        raise Http404("This part of the list is not there.") from error
+    context = {
+        "limit": limit,
+        "standing": sentences.standing(limit, _expiry(limit, limit.over + 1)),
+        "overdue": sentences.overdue(_expiry(limit, 1), limit.now),
+        "lists": lists,
+        "q": q,
+        "order": order,
+        "now": limit.now,
+    }
+    return render(request, "limits/detail.html", context)
+
+
+@_reads_and_acts
+def edit(request: HttpRequest, name: str) -> HttpResponse:
+    """Override capacity and max hold: previewed on request, asked about where it warns, refused where it is stale."""
+    limit = _declared(name)
+    if request.method != "POST":
+        return _edit_page(request, limit, EditForm(limit=limit))
+    form = EditForm(request.POST, limit=limit)
+    if not form.is_valid():
+        return _edit_page(request, limit, form, status=422)
+    if form.stale(limit):
+        return _stale_page(request, limit, form)
+    said = _preview(limit, capacity=form.cleaned_data["capacity"], max_hold=form.cleaned_data["max_hold"], notes=True)
+    if "preview" in request.POST:
+        return _edit_page(request, limit, form, said=said)
+    if not _answered(request, said, form.cleaned_data["capacity"]):
+        return _edit_page(request, limit, form, said=said, status=422)
+    try:
+        done = engine.edit(name, actor=actor(request), **form.changes()) if form.touched else None
+    except ChangedMeanwhileError:
+        return _stale_page(request, _declared(name), form)
+    return _done(request, name, done, outcomes.edited(form))
+
+
+@_reads_and_acts
+def reset(request: HttpRequest, name: str, field: str) -> HttpResponse:
+    """End the override of one field; asked about once where the declared value warns."""
+    limit = _limit(name)
+    declared = getattr(limit, field).declared
+    said = _preview(limit, **{field: declared})
+    form = ResetForm(request.POST if request.method == "POST" else None)
+    if request.method != "POST":
+        return _reset_page(request, limit, field, form, said=said)
+    if not form.is_valid() or not _answered(request, said, declared):
+        return _reset_page(request, limit, field, form, said=said, status=422)
+    try:
+        done = engine.reset(name, field, actor=actor(request), **form.cleaned_data)
+    except ChangedMeanwhileError as error:
+        return _reset_page(request, _limit(name), field, form, said=said, stale=error, status=409)
+    return _done(request, name, done, outcomes.reset(limit, field, done))
+
+
+@_reads_and_acts
+def pause(request: HttpRequest, name: str) -> HttpResponse:
+    """Stop handing out slots, after a question."""
+    limit = _declared(name)
+    form = ReasonForm(request.POST if request.method == "POST" else None)
+    if request.method != "POST" or not form.is_valid():
+        context = {"limit": limit, "form": form, "now": limit.now}
+        return render(request, "limits/pause.html", context, status=422 if form.errors else 200)
+    done = engine.pause(name, actor=actor(request), **form.cleaned_data)
+    return _done(request, name, done, outcomes.paused(limit, done))
+
+
+@_reads_and_acts
+def resume(request: HttpRequest, name: str) -> HttpResponse:
+    """Hand out slots again, after a question."""
+    limit = _limit(name)
+    form = ReasonForm(request.POST if request.method == "POST" else None)
+    if request.method != "POST" or not form.is_valid():
+        context = {"limit": limit, "form": form, "does": previews.resumed(limit), "now": limit.now}
+        return render(request, "limits/resume.html", context, status=422 if form.errors else 200)
+    done = engine.resume(name, actor=actor(request), **form.cleaned_data)
+    return _done(request, name, done, outcomes.resumed(limit, done))
+
+
+def _asked(request: HttpRequest, key: str) -> str:
+    return request.GET.get(key, "").strip()[:_SEARCH_MAX]
+
+
+def _limit(name: str) -> LimitState:
+    limit = queries.limit(name)
+    if limit is None:
+        raise UnknownLimitError(name, queries.near_names(name))
+    return limit
+
+
+def _declared(name: str) -> LimitState:
+    limit = _limit(name)
+    if not limit.declared:
+        raise UnknownLimitError(name, declared=False)
+    return limit
+
+
+def _expiry(limit: LimitState, place: int) -> datetime | None:
+    # When the slot expires that stands at this place among the busy ones, the soonest to expire first.
+    if not 1 <= place <= limit.busy:
+        return None
+    found = queries.expiries(limit.name, skip=place - 1, count=1)
+    return found[0] if found else None
+
+
+def _preview(
+    limit: LimitState, *, capacity: int | None = None, max_hold: int | None = None, notes: bool = False
+) -> list[Preview]:
+    said = []
+    if capacity is not None and capacity != limit.capacity.effective:
+        said += previews.capacity(limit, capacity, _expiry(limit, previews.must_end(limit, capacity)))
+        said += previews.same_as_declared(limit, "capacity", capacity) if notes else []
+    if max_hold is not None and max_hold != limit.max_hold.effective:
+        said += previews.max_hold(limit, max_hold, queries.last_expiry(limit.name) if limit.busy else None)
+        said += previews.same_as_declared(limit, "max_hold", max_hold) if notes else []
+    return said
+
+
+def _answered(request: HttpRequest, said: list[Preview], value: int) -> bool:
+    # The yes names the value it was given for: a yes to 15 is none to 10.
+    return request.POST.get("confirmed") == str(value) or not any(preview.warning for preview in said)
+
+
+def _edit_page(
+    request: HttpRequest, limit: LimitState, form: EditForm, *, said: list[Preview] | None = None, status: int = 200
+) -> HttpResponse:
+    warned = status == 422 and not form.errors
+    context = {"limit": limit, "form": form, "said": said, "warned": warned, "now": limit.now}
+    return render(request, "limits/edit.html", context, status=status)
+
+
+def _stale_page(request: HttpRequest, limit: LimitState, form: EditForm) -> HttpResponse:
+    context = {"limit": limit, "form": form.rebased(limit), "stale": outcomes.stale(form, limit), "now": limit.now}
+    return render(request, "limits/edit.html", context, status=409)
+
+
+def _reset_page(
+    request: HttpRequest,
+    limit: LimitState,
+    field: str,
+    form: ResetForm,
+    *,
+    said: list[Preview],
+    stale: ChangedMeanwhileError | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    context = {
+        "limit": limit,
+        "field": field,
+        "setting": getattr(limit, field),
+        "word": outcomes.WORDS[field],
+        "target": outcomes.written(field, getattr(limit, field).declared),
+        "present": outcomes.written(field, getattr(limit, field).effective),
+        "form": form,
+        "said": said,
+        "stale": stale,
+        "now": limit.now,
+    }
+    return render(request, "limits/reset.html", context, status=status)
+
+
+def _done(request: HttpRequest, name: str, done: Edited | None, text: SafeString) -> HttpResponse:
+    # The answer to an edit, reset, pause or resume; none where there was nothing to do.
+    if done is None or not done.changed:
+        messages.info(request, text)
+    elif done.granted:
+        messages.success(request, format_html("{} {}", text, outcomes.started(done.granted)))
+    else:
+        messages.success(request, text)
+    return see_other("limit", name)

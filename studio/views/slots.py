@@ -1,0 +1,94 @@
+"""One slot: its release by hand."""
+
+import re
+import uuid
+from typing import Final
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_http_methods
+
+from limits import engine, queries
+from limits.errors import BoxUnreachableError
+from limits.queries import LimitState, SlotRow
+from studio import sentences
+from studio.forms import ReasonForm
+from studio.security import actor
+from studio.templatetags.studio import instant
+from studio.views import see_other
+
+_KEY: Final = re.compile(r"[0-9a-f]{32}")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def release(request: HttpRequest, name: str, slot_id: str) -> HttpResponse:
+    """Release a busy slot by its own id, never by a row's place; a repeated POST gets the first one's answer."""
+    form = ReasonForm(request.POST if request.method == "POST" else None)
+    try:
+        limit, slot = _limit_and_slot(name, slot_id)
+        if request.method != "POST" or not form.is_valid():
+            return _confirmation(request, limit, slot, form)
+        head = queries.head(name)
+        done = engine.release(slot.id, actor=actor(request), reason=form.cleaned_data["reason"], key=_key(request))
+        if done.released:
+            messages.success(request, _released(slot, head, granted=done.granted))
+        else:
+            messages.info(request, _nothing_changed(slot.id))
+    except BoxUnreachableError:
+        if request.method != "POST":
+            raise
+        return _not_released(request, name, slot_id, form)
+    return see_other("limit", name)
+
+
+def _limit_and_slot(name: str, slot_id: str) -> tuple[LimitState, SlotRow]:
+    slot = queries.slot(slot_id)
+    limit = queries.limit(name) if slot is not None and slot.limit == name else None
+    if slot is None or limit is None:
+        raise Http404(f"{name} has no slot with this id. Slots that ended long ago are forgotten.")
+    return limit, slot
+
+
+def _confirmation(request: HttpRequest, limit: LimitState, slot: SlotRow, form: ReasonForm) -> HttpResponse:
+    context = {
+        "limit": limit,
+        "slot": slot,
+        "form": form,
+        "next_in_line": sentences.after_release(limit, queries.head(limit.name)),
+        "how_it_ended": sentences.how_it_ended(slot) if slot.ended_at else "",
+        "key": request.POST.get("key") or uuid.uuid4().hex,
+        "now": limit.now,
+    }
+    return render(request, "limits/release.html", context, status=422 if form.errors else 200)
+
+
+def _key(request: HttpRequest) -> str | None:
+    # Made by the page that asked; anything else is not worth an error, the call just has no name then.
+    key = request.POST.get("key", "")
+    return key if _KEY.fullmatch(key) else None
+
+
+def _released(slot: SlotRow, head: SlotRow | None, *, granted: int) -> SafeString:
+    if not granted or head is None:
+        return format_html("Released {}.", sentences.what(slot))
+    now_head = queries.slot(head.id)
+    if now_head is not None and now_head.state in ("reserved", "busy"):
+        return format_html("Released {}. {} gets the slot.", sentences.what(slot), sentences.who(head))
+    return format_html("Released {}. The next run gets the slot.", sentences.what(slot))
+
+
+def _nothing_changed(slot_id: str) -> SafeString:
+    slot = queries.slot(slot_id)
+    if slot is None or slot.state in ("reserved", "waiting"):
+        return format_html("Nothing changed. Only a busy slot can be released.")
+    if slot.state == "released":
+        return format_html("Nothing changed. That slot was already free (released {}).", instant(slot.ended_at))
+    return format_html("Nothing changed. That slot was already free. {}", sentences.how_it_ended(slot))
+
+
+def _not_released(request: HttpRequest, name: str, slot_id: str, form: ReasonForm) -> HttpResponse:
+    context = {"name": name, "slot_id": slot_id, "form": form, "key": _key(request) or uuid.uuid4().hex}
+    return render(request, "limits/not_released.html", context, status=503)
