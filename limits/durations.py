@@ -106,7 +106,7 @@ def _read(text: str, where: str) -> int:
     numbers = match.groups(default="0")
     if any(len(number.lstrip("0")) > _DIGITS_MAX for number in numbers):
         raise InvalidValueError(where, f"must be a duration like 45m, got {len(text):,} characters", "too_long")
-    return sum(int(number) * length for number, length in zip(numbers, _UNITS.values(), strict=True))
+    return sum(int(number.lstrip("0") or "0") * length for number, length in zip(numbers, _UNITS.values(), strict=True))
 
 
 def _misread(text: str, where: str) -> InvalidValueError:

@@ -75,9 +75,10 @@ def parse_capacity(text: str, *, where: str) -> int:
         raise InvalidValueError(where, f"must be a whole number, got {digits[:40]!r}", "fraction")
     if not re.fullmatch(r"-?[0-9]+", digits):
         raise InvalidValueError(where, f"must be a whole number like 20, got {digits[:40]!r}", "not_a_number")
-    if len(digits) > len(str(rules.CAPACITY_MAX)) and len(digits.lstrip("-0")) > len(str(rules.CAPACITY_MAX)):
-        raise InvalidValueError(where, f"must be 1 to {rules.CAPACITY_MAX:,}, got {len(digits):,} digits", "range")
-    return check_capacity(int(digits), where=where)
+    number = digits.lstrip("0") or "0"
+    if digits.startswith("-") or len(number) > len(str(rules.CAPACITY_MAX)):
+        raise InvalidValueError(where, f"must be 1 to {rules.CAPACITY_MAX:,}, got {digits[:40]!r}", "range")
+    return check_capacity(int(number), where=where)
 
 
 def _check_text(text: object, *, where: str, most: int, least: int) -> None:

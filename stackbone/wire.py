@@ -1,0 +1,52 @@
+"""How limits and slots look as JSON: the same for the command line and the HTTP API."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from limits.durations import format_setting
+from limits.queries import LimitState, SlotRow
+
+
+def limit_json(limit: LimitState) -> dict[str, Any]:
+    """Return a limit's state; capacities are numbers of slots, max holds settings like `45m`."""
+    return {
+        "name": limit.name,
+        "capacity": {
+            "effective": limit.capacity.effective,
+            "declared": limit.capacity.declared,
+            "override": limit.capacity.override,
+        },
+        "max_hold": {
+            "effective": format_setting(limit.max_hold.effective),
+            "declared": format_setting(limit.max_hold.declared),
+            "override": None if limit.max_hold.override is None else format_setting(limit.max_hold.override),
+        },
+        "busy": limit.busy,
+        "reserved": limit.reserved,
+        "waiting": limit.waiting,
+        "free": limit.free,
+        "paused": limit.paused,
+        "declared": limit.declared,
+    }
+
+
+def slot_json(slot: SlotRow) -> dict[str, Any]:
+    """Return a slot; instants are RFC 3339 in UTC, absent ones null."""
+    return {
+        "id": slot.id,
+        "state": slot.state,
+        "label": slot.label,
+        "run_id": slot.run_id,
+        "workflow": slot.workflow,
+        "position": slot.position,
+        "asked_at": instant(slot.asked_at),
+        "granted_at": instant(slot.granted_at),
+        "expires_at": instant(slot.expires_at),
+        "reserved_until": instant(slot.reserved_until),
+        "times_out_at": instant(slot.times_out_at),
+    }
+
+
+def instant(at: datetime | None) -> str | None:
+    """Write an instant as RFC 3339 in UTC, like `2026-12-02T14:32:08.000000Z`."""
+    return None if at is None else at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
