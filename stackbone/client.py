@@ -20,7 +20,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Final, Self
 
-from limits import durations, engine, rules
+from limits import durations, engine
 from limits.engine import Actor, Asked
 from limits.errors import (
     BoxUnreachableError,
@@ -170,11 +170,9 @@ class Client:
             left = left if asked.wait_left is None else asked.wait_left
             if asked.state in ("no_slot", "timed_out") or call.timeout == 0 or left == 0:
                 raise SlotTimeoutError(call.limit, call.timeout)
-            if asked.state in ("waiting", "reserved"):
-                asked = self._wait(asked)
-            else:
-                # Withdrawn behind our back: asked again, at the end, with what is left of the timeout (Q7).
-                asked = self._request(call, left)
+            # Withdrawn behind our back: asked again, at the end, with what is left of the timeout (Q7).
+            queued = asked.state in ("waiting", "reserved")
+            asked = self._wait(asked) if queued else self._request(call, left)
         assert asked.slot_id is not None
         return Slot(id=asked.slot_id, limit=call.limit, label=call.label, client=self)
 
@@ -264,7 +262,7 @@ def _call(name: str, label: str | None, timeout: str | int | timedelta | None, k
         key=secrets.token_hex(16) if key is None else key,
         own_key=key is None,
         label=label,
-        timeout=rules.TIMEOUT_DEFAULT if timeout is None else durations.parse_timeout(timeout),
+        timeout=durations.parse_timeout(timeout, where=f"{name}: timeout"),
     )
 
 

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
 SOCKET = ".s.PGSQL.5432"
 
 
@@ -18,6 +20,7 @@ class _Pair:
         self.client, self.server = client, server
         self.flowing = threading.Event()
         self.flowing.set()
+        self.listens = False
 
     def close(self) -> None:
         self.flowing.set()
@@ -30,11 +33,12 @@ class _Pair:
 class Relay:
     """A Unix socket of its own that leads to the server's, as long as it is told to."""
 
-    def __init__(self, data: Path, database: str) -> None:
-        """Relay to the server whose socket is in the folder `data`."""
-        self._target = data / SOCKET
+    def __init__(self, url: str) -> None:
+        """Relay to the database at `url`, on a server that listens on a Unix socket."""
+        target = conninfo_to_dict(url)
+        self._target = Path(str(target["host"])) / SOCKET
         self._folder = Path(tempfile.mkdtemp(prefix="stackbone-relay-"))
-        self.url = f"postgresql://postgres@/{database}?host={self._folder}"
+        self.url = make_conninfo(url, host=str(self._folder))
         self._pairs: list[_Pair] = []
         self._answers = threading.Event()
         self._answers.set()
@@ -69,10 +73,11 @@ class Relay:
         for pair in list(self._pairs):
             pair.close()
 
-    def stall(self) -> None:
-        """Let the open connections stand without a word, like half-open ones; new ones work."""
+    def stall_listener(self) -> None:
+        """Let the connections that listen stand without a word, like half-open ones; all others work."""
         for pair in list(self._pairs):
-            pair.flowing.clear()
+            if pair.listens:
+                pair.flowing.clear()
 
     def hold_answers(self) -> None:
         """Keep back whatever the server says."""
@@ -112,6 +117,7 @@ class Relay:
         while data := pair.client.recv(65536):
             pair.flowing.wait()
             self.sent += 1
+            pair.listens = pair.listens or b"LISTEN" in data
             pair.server.sendall(data)
 
     def _answer(self, pair: _Pair) -> None:

@@ -14,7 +14,6 @@ import pytest
 
 from limits import engine, pool, queries
 from stackbone.client import Client
-from tests.postgres import DATABASE, Server
 from tests.relay import Relay
 
 ACTOR = engine.Actor(name="test", source="client")
@@ -137,9 +136,9 @@ def ask(start: Start) -> Callable[..., Program]:
 
 
 @pytest.fixture
-def relay(server: Server, box: pool.Database) -> Iterator[Relay]:
+def relay(box: pool.Database) -> Iterator[Relay]:
     """Lend a relay that leads to the box."""
-    relay = Relay(server.data, DATABASE)
+    relay = Relay(box.url)
     yield relay
     relay.remove()
 
