@@ -28,7 +28,7 @@ def edited(form: EditForm) -> SafeString:
         said.append(format_html("Capacity is now {}.", grouped(form.cleaned_data["capacity"])))
     if "max_hold" in form.touched:
         said.append(format_html("Max hold is now {} for new slots.", setting(form.cleaned_data["max_hold"])))
-    return mark_safe(" ".join(said)) if said else format_html("No changes.")
+    return mark_safe(" ".join(said)) if said else SafeString("No changes.")
 
 
 def reset(limit: LimitState, field: str, done: Edited) -> SafeString:

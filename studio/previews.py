@@ -50,7 +50,7 @@ def max_hold(limit: LimitState, new: int, last_expiry: datetime | None) -> list[
     old = limit.max_hold.effective
     if new == old:
         return []
-    keeps = format_html("No slot is busy now.")
+    keeps = SafeString("No slot is busy now.")
     if limit.busy:
         keeps = format_html(
             "{} expiry{}.",
@@ -66,14 +66,14 @@ def same_as_declared(limit: LimitState, field: str, new: int) -> list[Preview]:
     setting_now = getattr(limit, field)
     if new != setting_now.declared or new == setting_now.effective:
         return []
-    text = format_html("Same as the declared value. This still stores an override. Use Reset to follow the config.")
+    text = SafeString("Same as the declared value. This still stores an override. Use Reset to follow the config.")
     return [Preview(field=field, text=text)]
 
 
 def resumed(limit: LimitState) -> SafeString:
     """Say what resuming a paused limit does at once."""
     if not limit.waiting:
-        return format_html("No run is waiting. New requests get a slot again.")
+        return SafeString("No run is waiting. New requests get a slot again.")
     if not limit.free:
         return format_html(
             "No slot is free: {} when slots free.", counted(limit.waiting, "waiting run starts,waiting runs start")
@@ -90,7 +90,7 @@ def _raised(limit: LimitState, new: int) -> SafeString:
     if not free:
         return format_html("{} in use, so no run starts yet.", grouped(limit.held))
     if limit.paused:
-        return format_html("The limit is paused: no run starts until it is resumed.")
+        return SafeString("The limit is paused: no run starts until it is resumed.")
     if not limit.waiting:
         return format_html("No run is waiting. {} free.", counted(free, "slot is,slots are"))
     return _starts(limit, free)

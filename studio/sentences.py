@@ -54,7 +54,7 @@ def standing(limit: LimitState, next_expiry: datetime | None) -> SafeString:
         case Health.OPEN:
             return format_html("{} free.", counted(limit.free, "slot is,slots are"))
         case Health.IDLE:
-            return format_html("Nothing is using this limit.")
+            return SafeString("Nothing is using this limit.")
 
 
 def overdue(soonest: datetime | None, now: datetime) -> bool:
@@ -65,7 +65,7 @@ def overdue(soonest: datetime | None, now: datetime) -> bool:
 def after_release(limit: LimitState, head: SlotRow | None) -> SafeString:
     """Say who gets a busy slot of the limit once it is released."""
     if limit.paused:
-        return format_html("Nobody gets it: the limit is paused.")
+        return SafeString("Nobody gets it: the limit is paused.")
     if limit.over:
         return format_html(
             "Nobody gets it: {} of {} are {}.",
@@ -74,7 +74,7 @@ def after_release(limit: LimitState, head: SlotRow | None) -> SafeString:
             _held_word(limit),
         )
     if head is None:
-        return format_html("No run is waiting. The slot becomes free.")
+        return SafeString("No run is waiting. The slot becomes free.")
     return format_html("{}, waited {}. It gets the slot at once.", who(head), elapsed_to(head.asked_at, limit.now))
 
 
@@ -107,7 +107,7 @@ def how_it_ended(slot: SlotRow) -> SafeString:
 def _full(limit: LimitState, by: datetime | None) -> SafeString:
     capacity = limit.capacity.effective
     return _joined(
-        format_html("The one slot is in use.")
+        SafeString("The one slot is in use.")
         if capacity == 1
         else format_html("All {} slots are in use.", grouped(capacity)),
         _waits(limit),
@@ -119,7 +119,7 @@ def _over(limit: LimitState, by: datetime | None) -> SafeString:
     reserved = format_html(" and {} reserved", grouped(limit.reserved)) if limit.reserved else _NOTHING
     return _joined(
         format_html("{} busy{}, capacity {}.", grouped(limit.busy), reserved, grouped(limit.capacity.effective)),
-        format_html("Nothing is taken back."),
+        SafeString("Nothing is taken back."),
         format_html(
             "{} must free before {}{}.",
             counted(limit.over + 1, "slot,slots"),
@@ -134,7 +134,7 @@ def _paused(limit: LimitState) -> SafeString:
     reason = format_html(": <bdi>{}</bdi>", limit.pause.reason) if limit.pause.reason else _NOTHING
     return _joined(
         format_html("Paused by {} at {}{}.", limit.pause.by, instant(limit.pause.at, limit.now), reason),
-        format_html("No slot is handed out."),
+        SafeString("No slot is handed out."),
         format_html("{}.", counted(limit.busy, "busy slot finishes,busy slots finish")) if limit.busy else _NOTHING,
         format_html(
             "{} until {} timeout.",
@@ -148,7 +148,7 @@ def _paused(limit: LimitState) -> SafeString:
 
 def _undeclared(limit: LimitState) -> SafeString:
     return _joined(
-        format_html("This limit is no longer in stackbone_config.py."),
+        SafeString("This limit is no longer in stackbone_config.py."),
         format_html(
             "{} running and {} at release or max hold.",
             counted(limit.busy, "busy slot keeps,busy slots keep"),
@@ -159,13 +159,13 @@ def _undeclared(limit: LimitState) -> SafeString:
         format_html("{} still served.", counted(limit.waiting, "waiting run is,waiting runs are"))
         if limit.waiting
         else _NOTHING,
-        format_html("New requests for it fail."),
+        SafeString("New requests for it fail."),
     )
 
 
 def _waits(limit: LimitState) -> SafeString:
     if not limit.waiting:
-        return format_html("No run waits.")
+        return SafeString("No run waits.")
     return format_html("{}.", counted(limit.waiting, "run waits,runs wait"))
 
 

@@ -83,7 +83,7 @@ def _released(slot: SlotRow, head: SlotRow | None, *, granted: int) -> SafeStrin
 def _nothing_changed(slot_id: str) -> SafeString:
     slot = queries.slot(slot_id)
     if slot is None or slot.state in ("reserved", "waiting"):
-        return format_html("Nothing changed. Only a busy slot can be released.")
+        return SafeString("Nothing changed. Only a busy slot can be released.")
     if slot.state == "released":
         return format_html("Nothing changed. That slot was already free (released {}).", instant(slot.ended_at))
     return format_html("Nothing changed. That slot was already free. {}", sentences.how_it_ended(slot))

@@ -1,0 +1,24 @@
+"""Reading what a page or a sentence says, as a person does: its text, without tags, with single blanks."""
+
+import html
+import re
+
+from django.http import HttpResponse
+
+
+def text(markup: str | HttpResponse) -> str:
+    """Return the visible words of markup or of a page's body."""
+    written = markup if isinstance(markup, str) else markup.content.decode()
+    written = re.sub(r"<(script|style|title)\b.*?</\1>", " ", written, flags=re.DOTALL)
+    # A tag stands between words only where the page would break them: cells, items, paragraphs.
+    written = re.sub(
+        r"</?(p|td|th|tr|li|h\d|div|dt|dd|section|table|form|ul|dl|nav|header|main|button)\b[^>]*>", " ", written
+    )
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", "", written)).split())
+
+
+def title(page: HttpResponse) -> str:
+    """Return the page's title."""
+    found = re.search(r"<title>(.*?)</title>", page.content.decode(), flags=re.DOTALL)
+    assert found is not None
+    return html.unescape(found[1])
