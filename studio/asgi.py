@@ -3,8 +3,8 @@
 import os
 from typing import Any
 
-from channels.routing import ProtocolTypeRouter, URLRouter
-from channels.security.websocket import AllowedHostsOriginValidator
+from channels.routing import ProtocolTypeRouter, URLRouter  # type: ignore[import-untyped]
+from channels.security.websocket import AllowedHostsOriginValidator  # type: ignore[import-untyped]
 from django.core.asgi import get_asgi_application
 from django.urls import re_path
 
@@ -19,6 +19,6 @@ async def no_such_socket(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "websocket.close", "code": 4404})
 
 
-sockets = URLRouter([re_path("", no_such_socket)])
+sockets = URLRouter([re_path("", no_such_socket)])  # type: ignore[arg-type]
 
 application = ProtocolTypeRouter({"http": pages, "websocket": AllowedHostsOriginValidator(sockets)})

@@ -107,7 +107,7 @@ def _fill(capacity: int, busy: int, reserved: int, room: int, start: int) -> tup
         # Up to the capacity the fill is whole; what of it is reserved, shows at its end.
         busy_within = min(busy, capacity)
         widths = _split(busy_within, capacity - busy_within, within)
-        widths[OVER] = room - within
+        widths[OVER] = room - sum(widths.values())
     else:
         widths = _split(busy, reserved, _share(held, capacity, room))
         widths[FREE] = room - sum(widths.values())

@@ -7,13 +7,12 @@ asynchronous views by itself.
 import logging
 import time
 from collections.abc import Callable
-from typing import Any
 
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
-from whitenoise.middleware import WhiteNoiseMiddleware
-from whitenoise.responders import StaticFile
+from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-untyped]
+from whitenoise.responders import StaticFile  # type: ignore[import-untyped]
 
 from limits.errors import BoxUnreachableError, NotMigratedError, UnknownLimitError
 from studio.environment import is_loopback_address
@@ -120,14 +119,12 @@ class ErrorPages:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Answer for the errors an operator can understand; all others become the 500 page."""
-        page: Callable[[HttpRequest, Any], HttpResponse]
         match exception:
             case UnknownLimitError():
-                page = errors.unknown_limit
+                return errors.unknown_limit(request, exception)
             case BoxUnreachableError():
-                page = errors.box_unreachable
+                return errors.box_unreachable(request, exception)
             case NotMigratedError():
-                page = errors.not_migrated
+                return errors.not_migrated(request, exception)
             case _:
                 return None
-        return page(request, exception)

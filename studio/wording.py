@@ -1,6 +1,6 @@
 """How numbers, durations and instants read on a page.
 
-Durations come in as whole milliseconds. A figure takes two units at most; a sentence uses words.
+Durations come in as whole milliseconds; `limits.durations` writes those that the command line shares.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -28,18 +28,6 @@ def milliseconds(start: datetime, end: datetime) -> int:
     return max(0, (end - start) // timedelta(milliseconds=1))
 
 
-def duration(length: int) -> str:
-    """Write a figure: "14s", "12m 04s", "1h 30m", "2d 4h"; a begun second does not count."""
-    place = _first_unit(length)
-    size, letter, _ = _UNITS[place]
-    text = f"{length // size}{letter}"
-    if size == SECOND:
-        return text
-    smaller, smaller_letter, _ = _UNITS[place + 1]
-    rest = length % size // smaller
-    return f"{text} {rest:02}{smaller_letter}" if smaller == SECOND else f"{text} {rest}{smaller_letter}"
-
-
 def duration_short(length: int) -> str:
     """Write a figure in its largest unit alone: "14s", "26m", "23h", "2d"."""
     size, letter, _ = _UNITS[_first_unit(length)]
@@ -49,7 +37,7 @@ def duration_short(length: int) -> str:
 def duration_words(length: int) -> str:
     """Write a duration for a sentence: "12 minutes", "1 hour 30 minutes"; two units at most."""
     place = _first_unit(length)
-    words = []
+    words: list[str] = []
     for size, _, word in _UNITS[place : place + 2]:
         number, length = divmod(length, size)
         if number or not words:

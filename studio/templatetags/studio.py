@@ -49,7 +49,7 @@ def setting(milliseconds: int) -> str:
 @register.filter
 def duration(milliseconds: int | None) -> str:
     """Write a figure, "12m 04s"; "–" for none."""
-    return wording.NOTHING if milliseconds is None else wording.duration(milliseconds)
+    return wording.NOTHING if milliseconds is None else durations.format_elapsed(milliseconds)
 
 
 @register.filter

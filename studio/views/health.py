@@ -17,7 +17,7 @@ def alive(request: HttpRequest) -> HttpResponse:
 def ready(request: HttpRequest) -> HttpResponse:
     """Say whether the box's database answers and has its tables; 503 with the reason otherwise."""
     try:
-        queries.limit_names()
+        queries.limits()
     except (BoxUnreachableError, NotMigratedError) as error:
         return _plain(str(error), status=503)
     return _plain("ready")
