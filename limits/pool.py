@@ -3,6 +3,7 @@
 A process keeps at most `POOL_SIZE` connections here, and one more where it listens (`wakeups`).
 """
 
+import atexit
 import logging
 import os
 import select
@@ -92,22 +93,13 @@ class Database:
     @contextmanager
     def connection(self) -> Iterator[Connection]:
         """Lend a connection in autocommit, for reads in several statements."""
-        try:
-            with self._opened().connection() as connection:
-                try:
-                    yield connection
-                except psycopg.errors.ReadOnlySqlTransaction:
-                    # The server became a standby: the next connection looks for the one that takes writes.
-                    connection.close()
-                    raise
-        except PoolTimeout as error:
-            raise BoxUnreachableError(_unreachable(error)) from error
-        except _NOT_MIGRATED as error:
-            raise NotMigratedError from error
-        except psycopg.errors.ActiveSqlTransaction as error:
-            raise InTransactionError from error
-        except _BROKEN as error:
-            raise BoxUnreachableError(_unreachable(error)) from error
+        with translated(), self._opened().connection() as connection:
+            try:
+                yield connection
+            except psycopg.errors.ReadOnlySqlTransaction:
+                # The server became a standby: the next connection looks for the one that takes writes.
+                connection.close()
+                raise
 
     def fetch(self, sql: LiteralString, parameters: Sequence[Any] | dict[str, Any] = ()) -> list[DictRow]:
         """Run one statement, which is one transaction, and return its rows."""
@@ -133,7 +125,8 @@ class Database:
                     min_size=0,
                     max_size=self._size,
                     timeout=CONNECT_TIMEOUT,
-                    # For ever: a pool that gives up after an outage never comes back.
+                    # Without a minimum each new demand begins anew; an attempt that goes on by itself doubles its
+                    # pause without end, and comes back minutes after the box has.
                     reconnect_timeout=float(10**9),
                     name="stackbone",
                     open=True,
@@ -141,12 +134,32 @@ class Database:
             return self._pool
 
 
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raise this project's errors in place of the driver's: unreachable, not migrated, inside a transaction."""
+    try:
+        yield
+    except _NOT_MIGRATED as error:
+        raise NotMigratedError from error
+    except psycopg.errors.ActiveSqlTransaction as error:
+        raise InTransactionError from error
+    except (PoolTimeout, *_BROKEN) as error:
+        raise BoxUnreachableError(_unreachable(error)) from error
+
+
 def _forget_all() -> None:
     for database in _databases:
         database._forget()
 
 
+def _close_all() -> None:
+    for database in list(_databases):
+        database.close()
+
+
 os.register_at_fork(after_in_child=_forget_all)
+# While the interpreter goes down the pools' own threads stand still, and each would be waited for 5 seconds in vain.
+atexit.register(_close_all)
 
 
 def _prepare_session(connection: Connection) -> None:
