@@ -15,11 +15,13 @@ order (only `declare` takes several). Whatever frees a slot grants it in the sam
 stands beside a waiter after any commit, unless the limit is paused.
 """
 
+import logging
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, LiteralString
 
+import psycopg
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
@@ -32,6 +34,8 @@ from limits.errors import (
     WorkspaceMismatchError,
 )
 from limits.pool import Database, default
+
+log = logging.getLogger(__name__)
 
 PROCESS_LOCK_CLASS: Final = 1818846575
 """First key of the session lock by which a process proves that it lives; the second is its id from `join`."""
@@ -303,16 +307,15 @@ def resume(limit: str, *, actor: Actor, reason: str | None = None, db: Database 
 def sweep(*, db: Database | None = None) -> Swept:
     """Repair what nobody else did (F8): one pass over the limits that have something due.
 
-    Safe side by side. Each limit is a transaction of its own, in bounded batches.
+    Safe side by side. Each limit is a transaction of its own, in bounded batches; one that fails is logged and
+    passed over. Raises `BoxUnreachableError`.
     """
     total = dict.fromkeys(("expired", "lapsed", "timed_out", "withdrawn", "granted"), 0)
     for row in (db or default()).fetch("SELECT limits.begin_pass() AS id"):
-        more = True
-        while more:
-            moved = _call("SELECT * FROM limits.sweep_limit(%s, %s)", (row["id"], _SWEEP_BATCH), db)
-            more = moved.pop("more")
-            for name, count in moved.items():
-                total[name] += count
+        try:
+            _sweep_limit(row["id"], total, db)
+        except psycopg.Error as error:
+            log.warning("limit number %s is passed over by the sweep: %s", row["id"], str(error).partition("\n")[0])
     _call("SELECT limits.end_pass()", (), db)
     return Swept(**total)
 
@@ -342,6 +345,15 @@ def join(kind: str, *, name: str, db: Database | None = None) -> int:
 def check(*, db: Database | None = None) -> list[str]:
     """Return a sentence for each invariant that does not hold; none when all is well. Reads every live slot."""
     return [row["problem"] for row in (db or default()).fetch("SELECT limits.check_box() AS problem")]
+
+
+def _sweep_limit(limit_id: int, total: dict[str, int], db: Database | None) -> None:
+    more = True
+    while more:
+        moved = _call("SELECT * FROM limits.sweep_limit(%s, %s)", (limit_id, _SWEEP_BATCH), db)
+        more = moved.pop("more")
+        for name, count in moved.items():
+            total[name] += count
 
 
 def _call(statement: LiteralString, parameters: tuple[Any, ...], db: Database | None) -> DictRow:

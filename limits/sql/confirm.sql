@@ -16,10 +16,14 @@ BEGIN
     v_now := limits.clock();
     l := limits.settle(l, v_now);
     l := limits.grant_free(l, v_now);
+    -- None if it was pruned while this waited for the lock.
     SELECT s.state, s.times_out_at INTO v_slot FROM limits.slot s WHERE s.id = p_slot_id;
-    outcome := v_slot.state;
+    outcome := coalesce(v_slot.state, 'unknown');
     IF v_slot.state = 'reserved' THEN
-        UPDATE limits.slot SET state = 'busy', confirmed_at = v_now, reserved_until = NULL WHERE id = p_slot_id;
+        -- Not before its grant, also where the server's clock was set back in between.
+        UPDATE limits.slot
+        SET state = 'busy', confirmed_at = greatest(v_now, granted_at), reserved_until = NULL
+        WHERE id = p_slot_id;
         l.reserved := l.reserved - 1;
         l.busy := l.busy + 1;
         outcome := 'busy';

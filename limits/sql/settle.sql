@@ -5,8 +5,10 @@ CREATE FUNCTION limits.settle(INOUT l limits.limit, p_now timestamptz, p_batch i
 LANGUAGE plpgsql AS $$
 DECLARE
     v_slot limits.slot;
+    v_seen integer := 0;
     v_settled integer := 0;
-    v_failed boolean := false;
+    -- Nothing is due before this: the limit's bound, or what an earlier call had to pass over.
+    v_from timestamptz := l.next_due_at;
 BEGIN
     IF l.next_due_at IS NULL OR l.next_due_at > p_now THEN
         RETURN;
@@ -27,16 +29,19 @@ BEGIN
         ORDER BY due_at, number
         LIMIT p_batch
     LOOP
+        v_seen := v_seen + 1;
+        v_from := least(v_from, v_slot.due_at);
         BEGIN
             l := limits.settle_slot(l, v_slot, p_now);
             v_settled := v_settled + 1;
         EXCEPTION WHEN OTHERS THEN
-            v_failed := true;
             RAISE WARNING 'slot % of limit % is passed over: %', v_slot.id, l.name, SQLERRM;
         END;
     END LOOP;
-    l.next_due_at := limits.next_due(l.id, CASE WHEN v_failed AND v_settled < p_batch THEN p_now ELSE l.next_due_at END);
-    IF v_failed THEN
-        l.next_due_at := least(l.next_due_at, limits.after(p_now, 15000));
+    -- What failed would be found due again at once: the search begins after it, unless more than this batch is due.
+    IF v_settled < v_seen AND (v_seen < p_batch OR v_settled = 0) THEN
+        l.next_due_at := least(limits.next_due(l.id, p_now), limits.after(p_now, 15000));
+    ELSE
+        l.next_due_at := limits.next_due(l.id, v_from);
     END IF;
 END $$;

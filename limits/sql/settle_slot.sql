@@ -11,7 +11,7 @@ BEGIN
     ELSIF p_slot.times_out_at <= p_now THEN
         UPDATE limits.slot
         SET state = 'timed_out', granted_at = NULL, reserved_until = NULL, expires_at = NULL,
-            missed = missed + (state = 'reserved')::integer, ended_at = p_now, ended_by = 'system'
+            missed = least(missed + (state = 'reserved')::integer, 32767), ended_at = p_now, ended_by = 'system'
         WHERE id = p_slot.id;
         IF p_slot.state = 'waiting' THEN
             l.waiting := l.waiting - 1;
@@ -23,7 +23,7 @@ BEGIN
         l.last_number := l.last_number + 1;
         UPDATE limits.slot
         SET state = 'waiting', number = l.last_number, granted_at = NULL, reserved_until = NULL,
-            expires_at = NULL, missed = missed + 1
+            expires_at = NULL, missed = least(missed + 1, 32767)
         WHERE id = p_slot.id;
         l.reserved := l.reserved - 1;
         l.waiting := l.waiting + 1;

@@ -26,7 +26,11 @@ BEGIN
           AND s.limit_id = p_limit_id
         LIMIT p_batch
     LOOP
-        l := limits.withdraw_slot(l, v_slot_id, v_now, 'system', 'the client that asked is gone');
+        BEGIN
+            l := limits.withdraw_slot(l, v_slot_id, v_now, 'system', 'the client that asked is gone');
+        EXCEPTION WHEN OTHERS THEN
+            RAISE WARNING 'slot % of limit % is passed over: %', v_slot_id, l.name, SQLERRM;
+        END;
     END LOOP;
     withdrawn := withdrawn - l.waiting - l.reserved;
 

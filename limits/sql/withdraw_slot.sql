@@ -1,4 +1,5 @@
--- Ends one waiting or reserved slot, if it still is, and wakes whoever waits for it.
+-- Ends one waiting or reserved slot, if it still is (its row may have been pruned meanwhile), and wakes whoever waits
+-- for it.
 CREATE FUNCTION limits.withdraw_slot(
     INOUT l limits.limit, p_slot_id uuid, p_now timestamptz, p_actor text, p_reason text
 )
@@ -6,11 +7,12 @@ LANGUAGE plpgsql AS $$
 DECLARE
     v_state text := (SELECT s.state FROM limits.slot s WHERE s.id = p_slot_id);
 BEGIN
-    IF v_state NOT IN ('waiting', 'reserved') THEN
+    IF v_state IS NULL OR v_state NOT IN ('waiting', 'reserved') THEN
         RETURN;
     END IF;
     UPDATE limits.slot
-    SET state = 'withdrawn', granted_at = NULL, reserved_until = NULL, expires_at = NULL, ended_at = p_now, ended_by = p_actor, end_reason = p_reason
+    SET state = 'withdrawn', granted_at = NULL, reserved_until = NULL, expires_at = NULL, ended_at = p_now,
+        ended_by = p_actor, end_reason = p_reason
     WHERE id = p_slot_id;
     IF v_state = 'waiting' THEN
         l.waiting := l.waiting - 1;
