@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -27,10 +28,10 @@ def get(address: str, path: str, **headers: str) -> tuple[int, str, http.client.
     # Not urllib: the path goes out as it stands, and so does the Host header.
     place = urlsplit(address)
     assert place.hostname
-    connection = http.client.HTTPConnection(place.hostname, place.port, timeout=30)
-    connection.request("GET", path, headers=headers)
-    answer = connection.getresponse()
-    return answer.status, answer.read().decode("latin-1"), answer.headers
+    with closing(http.client.HTTPConnection(place.hostname, place.port, timeout=30)) as connection:
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode("latin-1"), answer.headers
 
 
 def test_a_fresh_checkout_serves_pages_and_their_files_without_any_build_step(
