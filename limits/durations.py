@@ -10,6 +10,7 @@ from typing import Final
 
 from limits import rules
 from limits.errors import InvalidValueError
+from limits.quoting import quoted
 
 _UNITS: Final = {"d": rules.DAY, "h": rules.HOUR, "m": rules.MINUTE, "s": rules.SECOND, "ms": 1}
 _GRAMMAR: Final = re.compile(r"(?:([0-9]+)d)?(?:([0-9]+)h)?(?:([0-9]+)m(?!s))?(?:([0-9]+)s)?(?:([0-9]+)ms)?")
@@ -25,11 +26,11 @@ def parse(value: object, *, where: str, maximum: int, zero: bool = False) -> int
     """
     milliseconds = _milliseconds(value, where)
     if milliseconds < 0:
-        raise InvalidValueError(where, f"must not be negative, got {_shown(value)}", "negative")
+        raise InvalidValueError(where, f"must not be negative, got {_given(value)}", "negative")
     if milliseconds == 0 and not zero:
-        raise InvalidValueError(where, f"must be more than 0, got {_shown(value)}", "zero")
+        raise InvalidValueError(where, f"must be more than 0, got {_given(value)}", "zero")
     if milliseconds > maximum:
-        raise InvalidValueError(where, f"must be at most {format_setting(maximum)}, got {_shown(value)}", "too_long")
+        raise InvalidValueError(where, f"must be at most {format_setting(maximum)}, got {_given(value)}", "too_long")
     return milliseconds
 
 
@@ -86,15 +87,15 @@ def _milliseconds(value: object, where: str) -> int:
     if isinstance(value, timedelta):
         milliseconds, rest = divmod(value, timedelta(milliseconds=1))
         if rest:
-            raise InvalidValueError(where, f"must be whole milliseconds, got {_shown(value)}", "fraction")
+            raise InvalidValueError(where, f"must be whole milliseconds, got {quoted(value)}", "fraction")
         return milliseconds
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, float):
-        raise InvalidValueError(where, f"must be text like 45m or whole milliseconds, got {_shown(value)}", "fraction")
+        raise InvalidValueError(where, f"must be text like 45m or whole milliseconds, got {quoted(value)}", "fraction")
     if not isinstance(value, str):
         raise InvalidValueError(
-            where, f"must be text like 45m, 2h or 1h30m, or whole milliseconds, got {_shown(value)}", "type"
+            where, f"must be text like 45m, 2h or 1h30m, or whole milliseconds, got {quoted(value)}", "type"
         )
     return _read(value, where)
 
@@ -105,25 +106,24 @@ def _read(text: str, where: str) -> int:
         raise _misread(text, where)
     numbers = match.groups(default="0")
     if any(len(number.lstrip("0")) > _DIGITS_MAX for number in numbers):
-        raise InvalidValueError(where, f"must be a duration like 45m, got {len(text):,} characters", "too_long")
+        raise InvalidValueError(where, f"is longer than any duration may be, got {quoted(text)}", "too_long")
     return sum(int(number.lstrip("0") or "0") * length for number, length in zip(numbers, _UNITS.values(), strict=True))
 
 
 def _misread(text: str, where: str) -> InvalidValueError:
     if not text.strip():
         return InvalidValueError(where, "is empty; write a duration like 45m, 2h or 1h30m", "empty")
-    got = _shown(text)
-    if text.startswith("-"):
+    got = quoted(text)
+    if re.match("-[0-9]", text):
         return InvalidValueError(where, f"must not be negative, got {got}", "negative")
     if text.isascii() and text.isdigit():
         return InvalidValueError(where, f"needs a unit: s, m, h or d, like 45m, got {got}", "no_unit")
-    if re.fullmatch(r"[0-9]*[.,][0-9]+[a-z]*", text):
+    if re.fullmatch(r"[0-9a-z]*[.,][0-9]+[a-z]*", text):
         return InvalidValueError(where, f"must use whole numbers, like 1h30m, got {got}", "fraction")
     if re.fullmatch(r"(?:[0-9]+(?:ms|[dhms]))+", text):
         return InvalidValueError(where, f"must name each unit once, from d to ms, like 1h30m, got {got}", "order")
     return InvalidValueError(where, f"must be a duration like 45m, 2h or 1h30m, got {got}", "unit")
 
 
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def _given(value: object) -> str:
+    return f"{quoted(value)} ms" if isinstance(value, int) else quoted(value)

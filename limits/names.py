@@ -6,6 +6,7 @@ from typing import Final
 
 from limits import rules
 from limits.errors import InvalidValueError
+from limits.quoting import quoted
 
 _LIMIT_NAME: Final = re.compile(rf"[a-z0-9._-]{{1,{rules.NAME_LENGTH_MAX}}}")
 _SLOT_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -24,9 +25,7 @@ def is_slot_id(text: object) -> bool:
 def check_limit_name(name: object, *, where: str) -> None:
     """Raise `InvalidValueError` unless a limit can be called `name` (D1)."""
     if not is_limit_name(name):
-        raise InvalidValueError(
-            where, f"a name is 1 to {rules.NAME_LENGTH_MAX} of a-z 0-9 . _ -, got {str(name)[:80]!r}"
-        )
+        raise InvalidValueError(where, f"a name is 1 to {rules.NAME_LENGTH_MAX} of a-z 0-9 . _ -, got {quoted(name)}")
 
 
 def check_label(label: object, *, where: str) -> None:
@@ -52,14 +51,13 @@ def check_capacity(capacity: object, *, where: str) -> int:
     Its `code` is type, fraction or range.
     """
     if isinstance(capacity, float):
-        raise InvalidValueError(where, f"must be a whole number, got {capacity!r}", "fraction")
+        raise InvalidValueError(where, f"must be a whole number, got {quoted(capacity)}", "fraction")
     if isinstance(capacity, bool) or not isinstance(capacity, int):
-        raise InvalidValueError(where, f"must be a whole number, got {str(capacity)[:40]!r}", "type")
+        raise InvalidValueError(where, f"must be a whole number like 20, got {quoted(capacity)}", "type")
     if capacity == 0:
         raise InvalidValueError(where, "must be at least 1, got 0; to hand out no slots, pause the limit", "range")
     if not 1 <= capacity <= rules.CAPACITY_MAX:
-        shown = f"{capacity:,}" if abs(capacity) < 10**15 else "a number too large to show"
-        raise InvalidValueError(where, f"must be 1 to {rules.CAPACITY_MAX:,}, got {shown}", "range")
+        raise InvalidValueError(where, f"must be 1 to {rules.CAPACITY_MAX:,}, got {quoted(capacity)}", "range")
     return capacity
 
 
@@ -68,16 +66,18 @@ def parse_capacity(text: str, *, where: str) -> int:
 
     Raises `InvalidValueError`; its `code` is empty, not_a_number, fraction or range.
     """
-    digits = text.strip(" \t")
+    digits = text.strip()
+    got = quoted(digits)
     if not digits:
         raise InvalidValueError(where, "is empty; write a whole number like 20", "empty")
-    if re.fullmatch(r"[+-]?[0-9]+[.,][0-9]*", digits):
-        raise InvalidValueError(where, f"must be a whole number, got {digits[:40]!r}", "fraction")
+    if re.fullmatch(r"[+-]?(?:[0-9]+[.,][0-9]*|[.,][0-9]+)", digits):
+        raise InvalidValueError(where, f"must be a whole number, got {got}", "fraction")
     if not re.fullmatch(r"-?[0-9]+", digits):
-        raise InvalidValueError(where, f"must be a whole number like 20, got {digits[:40]!r}", "not_a_number")
+        raise InvalidValueError(where, f"must be a whole number like 20, got {got}", "not_a_number")
+    # Python refuses to read numbers of more than 4,300 digits, zeros in front included.
     number = digits.lstrip("0") or "0"
     if digits.startswith("-") or len(number) > len(str(rules.CAPACITY_MAX)):
-        raise InvalidValueError(where, f"must be 1 to {rules.CAPACITY_MAX:,}, got {digits[:40]!r}", "range")
+        raise InvalidValueError(where, f"must be 1 to {rules.CAPACITY_MAX:,}, got {got}", "range")
     return check_capacity(int(number), where=where)
 
 
@@ -88,6 +88,9 @@ def _check_text(text: object, *, where: str, most: int, least: int) -> None:
         raise InvalidValueError(where, f"must be text, got {type(text).__name__}")
     if not least <= len(text) <= most:
         raise InvalidValueError(where, f"must have {least} to {most} characters, got {len(text):,}")
+    if text.isprintable():
+        return
+    # Of what is not printable, marks of writing direction and the like are text all the same.
     for character in text:
         if unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp"):
             raise InvalidValueError(where, f"must not hold the control character U+{ord(character):04X}")
