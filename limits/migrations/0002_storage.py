@@ -54,6 +54,8 @@ BEGIN
 END $$;
 CREATE TRIGGER change_append_only BEFORE UPDATE OR DELETE ON limits.change
     FOR EACH ROW EXECUTE FUNCTION limits.refuse_rewriting();
+CREATE TRIGGER change_not_emptied BEFORE TRUNCATE ON limits.change
+    FOR EACH STATEMENT EXECUTE FUNCTION limits.refuse_rewriting();
 
 ALTER TABLE limits.clock_shift ADD CONSTRAINT clock_shift_test_database
     CHECK (current_database() LIKE 'test\\_%');
@@ -68,6 +70,7 @@ ALTER TABLE limits.limit DROP CONSTRAINT limit_possible;
 DROP FUNCTION limits.limit_is_possible(limits.limit);
 ALTER TABLE limits.slot DROP CONSTRAINT slot_possible;
 DROP FUNCTION limits.slot_is_possible(text, timestamptz, timestamptz, timestamptz, timestamptz, timestamptz, text);
+DROP TRIGGER change_not_emptied ON limits.change;
 DROP TRIGGER change_append_only ON limits.change;
 DROP FUNCTION limits.refuse_rewriting();
 ALTER TABLE limits.slot RESET (autovacuum_vacuum_scale_factor, autovacuum_vacuum_threshold,
