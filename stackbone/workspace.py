@@ -1,7 +1,6 @@
 """A workspace: what `stackbone_config.py` declares, checked as a whole, and how it is loaded."""
 
 import difflib
-import importlib.util
 import re
 import sys
 import traceback
@@ -9,17 +8,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 from limits import durations, names
 from limits.engine import Declared
 from limits.errors import InvalidValueError
+from limits.quoting import quoted
 
 CONFIG: Final = "stackbone_config.py"
 WORKFLOWS: Final = "workflows"
 _LIMIT_KEYS: Final = ("capacity", "max_hold")
 _WORKSPACE_KEYS: Final = ("limits", "workflows", "processes", "name")
 _PROCESS_NAME: Final = re.compile(r"[a-z0-9_-]{1,32}")
+_OUR_PROCESSES: Final = ("stackbone", "postgres", "migrate", "studio", "worker")
+_NAME_LENGTH_MAX: Final = 200
 
 
 class ConfigError(Exception):
@@ -64,10 +67,10 @@ def define_workspace(
     faults = [_unknown_key("", key, _WORKSPACE_KEYS) for key in unknown]
     declared = _check_limits({} if limits is None else limits, faults)
     commands = _check_processes({} if processes is None else processes, faults)
-    if name is not None and not (isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable()):
-        faults.append(f"name: must be text of 1 to 200 printable characters, got {_shown(name)}")
+    if name is not None and not _is_name(name):
+        faults.append(f"name: must be text of 1 to {_NAME_LENGTH_MAX} printable characters, got {quoted(name)}")
     if workflows is not None and not _is_texts(workflows):
-        faults.append(f"workflows: must be a list of files or modules, got {_shown(workflows)}")
+        faults.append(f"workflows: must be a list of files or modules, got {quoted(workflows)}")
     if faults:
         raise ConfigError(faults)
     return Workspace(
@@ -83,55 +86,82 @@ def load(directory: Path) -> Workspace:
 
     Raises `ConfigError`: no config, a syntax error or an exception in it (with file and line), or its faults.
     """
-    path = directory / CONFIG
+    folder = directory.resolve()
+    path = folder / CONFIG
     if not path.is_file():
         raise ConfigError([f"{path}: not there; a workspace is a folder with a {CONFIG}"])
-    with _importing_from(directory):
-        workspace = _run(path).get("workspace")
+    with _importing_from(folder):
+        found = _run(path)
+    workspace = found.get("workspace")
     if workspace is None:
-        raise ConfigError([f"{path}: has no `workspace`; write `workspace = define_workspace(...)`"])
+        others = [f"; `{name}` is one" for name, value in found.items() if isinstance(value, Workspace)]
+        hint = others[0] if others else ""
+        raise ConfigError([f"{CONFIG}: has no `workspace`; write `workspace = define_workspace(...)`{hint}"])
     if not isinstance(workspace, Workspace):
-        raise ConfigError([f"{path}: `workspace` must come from define_workspace, got {type(workspace).__name__}"])
+        raise ConfigError([f"{CONFIG}: `workspace` must come from define_workspace, got {quoted(workspace)}"])
     return replace(
         workspace,
-        name=workspace.name or directory.resolve().name or "workspace",
-        workflows=workspace.workflows if workspace.workflows is not None else _scan(directory),
+        name=workspace.name or _name_of(folder),
+        workflows=workspace.workflows if workspace.workflows is not None else _scan(folder),
     )
 
 
+def _name_of(folder: Path) -> str:
+    name = folder.name or "workspace"
+    if not _is_name(name):
+        raise ConfigError(
+            [f"{CONFIG}: name: is missing, and the folder's name {quoted(name)} cannot serve; write name=..."]
+        )
+    return name
+
+
 def _run(path: Path) -> dict[str, Any]:
+    # Compiled from its text each time: bytecode of a file that changed twice in a second may be the older one's.
+    module = ModuleType("stackbone_config")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module
     try:
-        spec = importlib.util.spec_from_file_location("stackbone_config", path)
-        if spec is None or spec.loader is None:
-            raise ConfigError([f"{path}: is no Python file"])
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        exec(compile(path.read_bytes(), path, "exec"), vars(module))
     except ConfigError as error:
-        raise ConfigError([f"{path.name}: {fault}" for fault in error.faults]) from None
+        raise ConfigError([f"{_place(error, path)}: {fault}" for fault in error.faults]) from None
     except SyntaxError as error:
-        raise ConfigError([f"{error.filename or path}:{error.lineno}: {error.msg}"]) from error
+        line = f":{error.lineno}" if error.lineno else ""
+        raise ConfigError([f"{_short(error.filename or str(path), path.parent)}{line}: {error.msg}"]) from error
     except (Exception, SystemExit) as error:
-        raise ConfigError([f"{_where(error, path)}: {type(error).__name__}: {_first_line(error)}"]) from error
+        raise ConfigError([f"{_place(error, path)}: {type(error).__name__}: {_first_line(error)}"]) from error
     return vars(module)
 
 
 @contextmanager
-def _importing_from(directory: Path) -> Iterator[None]:
+def _importing_from(folder: Path) -> Iterator[None]:
     # A config may import its neighbours. Afterwards nothing of it is left behind: no path, no module, no bytecode.
-    folder = str(directory.resolve())
-    before = set(sys.modules)
+    path, modules = list(sys.path), set(sys.modules)
     writes_no_bytecode = sys.dont_write_bytecode
     sys.dont_write_bytecode = True
-    sys.path.insert(0, folder)
+    sys.path.insert(0, str(folder))
     try:
         yield
     finally:
         sys.dont_write_bytecode = writes_no_bytecode
-        sys.path.remove(folder)
-        for name in set(sys.modules) - before:
-            file = getattr(sys.modules[name], "__file__", None)
-            if file and Path(file).is_relative_to(folder):
-                del sys.modules[name]
+        sys.path[:] = path
+        if str(folder) not in path:
+            sys.path_importer_cache.pop(str(folder), None)
+            _forget_neighbours(folder, modules)
+        sys.modules.pop("stackbone_config", None)
+
+
+def _forget_neighbours(folder: Path, before: set[str]) -> None:
+    # Libraries stay, also those of an environment inside the folder: many cannot be imported twice.
+    new = set(sys.modules) - before
+    neighbours = {name for name in new if "." not in name and _stands_in(folder, sys.modules[name])}
+    for name in new:
+        if name.partition(".")[0] in neighbours:
+            del sys.modules[name]
+
+
+def _stands_in(folder: Path, module: ModuleType) -> bool:
+    places = list(getattr(module, "__path__", ())) or [getattr(module, "__file__", None) or ""]
+    return any(Path(place).parent == folder for place in places)
 
 
 def _scan(directory: Path) -> tuple[str, ...]:
@@ -141,11 +171,11 @@ def _scan(directory: Path) -> tuple[str, ...]:
 
 def _check_limits(limits: object, faults: list[str]) -> dict[str, Declared]:
     if not isinstance(limits, Mapping):
-        faults.append(f'limits: must be a dict like {{"voice-calls": {{...}}}}, got {_shown(limits)}')
+        faults.append(f'limits: must be a dict like {{"voice-calls": {{...}}}}, got {quoted(limits)}')
         return {}
     declared = {}
     for name, values in limits.items():
-        limit = _check_limit(f"limits[{_shown(name)}]", name, values, faults)
+        limit = _check_limit(f"limits[{_key(name)}]", name, values, faults)
         if limit is not None:
             declared[name] = limit
     return declared
@@ -156,7 +186,7 @@ def _check_limit(where: str, name: object, values: object, faults: list[str]) ->
     if not names.is_limit_name(name):
         faults.append(f"{where}: a name is 1 to 64 of a-z 0-9 . _ -")
     if not isinstance(values, Mapping):
-        faults.append(f'{where}: must be a dict like {{"capacity": 20, "max_hold": "45m"}}, got {_shown(values)}')
+        faults.append(f'{where}: must be a dict like {{"capacity": 20, "max_hold": "45m"}}, got {quoted(values)}')
         return None
     faults.extend(_unknown_key(f"{where}.", key, _LIMIT_KEYS) for key in values if key not in _LIMIT_KEYS)
     capacity = max_hold = 0
@@ -178,17 +208,18 @@ def _check_limit(where: str, name: object, values: object, faults: list[str]) ->
 def _check_processes(processes: object, faults: list[str]) -> dict[str, tuple[str, ...]]:
     if not isinstance(processes, Mapping):
         faults.append(
-            f'processes: must be a dict like {{"traffic": ["python", "traffic.py"]}}, got {_shown(processes)}'
+            f'processes: must be a dict like {{"traffic": ["python", "traffic.py"]}}, got {quoted(processes)}'
         )
         return {}
     commands = {}
     for name, command in processes.items():
+        where = f"processes[{_key(name)}]"
         if not (isinstance(name, str) and _PROCESS_NAME.fullmatch(name)):
-            faults.append(f"processes[{_shown(name)}]: a name is 1 to 32 of a-z 0-9 _ -")
-        elif not (_is_texts(command) and len(command) > 0 and all(command)):
-            faults.append(
-                f'processes["{name}"]: must be a command like ["python", "traffic.py"], got {_shown(command)}'
-            )
+            faults.append(f"{where}: a name is 1 to 32 of a-z 0-9 _ -")
+        elif name in _OUR_PROCESSES:
+            faults.append(f"{where}: the box has a process of that name; choose another")
+        elif not (_is_texts(command) and command):
+            faults.append(f'{where}: must be a command like ["python", "traffic.py"], got {quoted(command)}')
         else:
             commands[name] = tuple(command)
     return commands
@@ -196,34 +227,42 @@ def _check_processes(processes: object, faults: list[str]) -> dict[str, tuple[st
 
 def _unknown_key(where: str, key: object, known: Sequence[str]) -> str:
     # maxHold and max-hold are near misses of max_hold, whatever their distance in letters.
-    plain = re.sub(r"(?<=[a-z])(?=[A-Z])|-", "_", str(key)).lower()
+    plain = re.sub(r"(?<=[a-z])(?=[A-Z])|-", "_", key).lower() if isinstance(key, str) else ""
     near = [plain] if plain in known else difflib.get_close_matches(plain, known, n=1)
     hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(known)}"
-    return f"{where}{key if isinstance(key, str) and key.isidentifier() else _shown(key)}: is not known{hint}"
+    return f"{where}{key if isinstance(key, str) and key.isidentifier() else _key(key)}: is not known{hint}"
+
+
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and 0 < len(name) <= _NAME_LENGTH_MAX and name.isprintable()
 
 
 def _is_texts(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
+    return isinstance(value, list | tuple) and all(
+        isinstance(text, str) and text and "\0" not in text for text in value
+    )
 
 
-def _where(error: BaseException, path: Path) -> str:
+def _key(name: object) -> str:
+    if isinstance(name, str) and len(name) <= 80 and name.isprintable() and '"' not in name:
+        return f'"{name}"'
+    return quoted(name)
+
+
+def _place(error: BaseException, path: Path) -> str:
     # The last line of the workspace's own code on the way to the error.
-    folder = path.resolve().parent
-    frames = [
+    own = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if Path(frame.filename).is_absolute() and Path(frame.filename).resolve().is_relative_to(folder)
+        if Path(frame.filename).is_relative_to(path.parent) and "site-packages" not in Path(frame.filename).parts
     ]
-    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else str(path)
+    return f"{_short(own[-1].filename, path.parent)}:{own[-1].lineno}" if own else path.name
+
+
+def _short(filename: str, folder: Path) -> str:
+    return str(Path(filename).relative_to(folder)) if Path(filename).is_relative_to(folder) else filename
 
 
 def _first_line(error: BaseException) -> str:
     lines = str(error).splitlines()
     return lines[0] if lines else ""
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, str) and len(value) <= 80:
-        return f'"{value}"' if value.isprintable() and '"' not in value else repr(value)
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
