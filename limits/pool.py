@@ -127,7 +127,7 @@ class Database:
                     timeout=CONNECT_TIMEOUT,
                     # Without a minimum each new demand begins anew; an attempt that goes on by itself doubles its
                     # pause without end, and comes back minutes after the box has.
-                    reconnect_timeout=float(10**9),
+                    reconnect_timeout=CONNECT_TIMEOUT,
                     name="stackbone",
                     open=True,
                 )

@@ -19,7 +19,7 @@ PASS_EVERY: Final = rules.SWEEP_EVERY / 1_000
 LOOK_EVERY: Final = 1.0
 """Seconds between two looks at the next due time, one cheap read."""
 BREATH: Final = 0.05
-RETRY_EVERY_AT_MOST: Final = 5.0
+RETRY_EVERY_AT_MOST: Final = 1.0
 
 
 def run(
