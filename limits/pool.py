@@ -61,8 +61,11 @@ class Database:
         self._pool: ConnectionPool[Connection] | None = None
         try:
             given = conninfo_to_dict(url)
-        except psycopg.ProgrammingError as error:
-            raise BoxUnreachableError(f"not a database address: {str(error).strip()}") from error
+        except psycopg.ProgrammingError:
+            # The driver's own words would repeat the address, password and all.
+            raise BoxUnreachableError(
+                "the database's address is not one of PostgreSQL, like postgresql://user@host/database"
+            ) from None
         defaults: dict[str, Any] = {
             "application_name": application_name,
             "connect_timeout": CONNECT_TIMEOUT,
