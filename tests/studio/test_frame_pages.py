@@ -20,11 +20,11 @@ def pages(settings: Any) -> Iterator[None]:
 
 
 @pytest.fixture
-def browser() -> Client:
+def visitor() -> Client:
     return Client(enforce_csrf_checks=True, raise_request_exception=False, headers={"host": "127.0.0.1:8000"})
 
 
-def token(browser: Client) -> str:
+def token(visitor: Client) -> str:
     class Form(HTMLParser):
         found = ""
 
@@ -34,14 +34,14 @@ def token(browser: Client) -> str:
                 self.found = values["value"] or ""
 
     form = Form()
-    form.feed(browser.get(PAGE).content.decode())
+    form.feed(visitor.get(PAGE).content.decode())
     return form.found
 
 
-def test_every_answer_carries_the_strict_policy_and_its_companions(browser: Client) -> None:
+def test_every_answer_carries_the_strict_policy_and_its_companions(visitor: Client) -> None:
     """S6: nothing inline, nothing from elsewhere, framed by nobody."""
     for path in (PAGE, "/nowhere/", "/fault/away/", "/static/css/tokens.css", "/healthz"):
-        headers = browser.get(path).headers
+        headers = visitor.get(path).headers
         policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
         assert policy == {
             "default-src": "'none'",
@@ -61,11 +61,11 @@ def test_every_answer_carries_the_strict_policy_and_its_companions(browser: Clie
         assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
 
 
-def test_a_page_may_be_kept_for_back_alone_and_an_error_not_at_all(browser: Client) -> None:
+def test_a_page_may_be_kept_for_back_alone_and_an_error_not_at_all(visitor: Client) -> None:
     """S5: no shared cache ever holds a number; Back asks first."""
-    assert browser.get(PAGE)["Cache-Control"] == "private, no-cache"
-    assert browser.get("/fault/away/")["Cache-Control"] == "no-store"
-    assert browser.get("/nowhere/")["Cache-Control"] == "no-store"
+    assert visitor.get(PAGE)["Cache-Control"] == "private, no-cache"
+    assert visitor.get("/fault/away/")["Cache-Control"] == "no-store"
+    assert visitor.get("/nowhere/")["Cache-Control"] == "no-store"
 
 
 @pytest.mark.parametrize(
@@ -93,18 +93,18 @@ def test_a_peer_from_another_machine_is_refused_even_under_the_right_name(peer: 
     assert Client(headers={"host": "localhost"}, REMOTE_ADDR=peer).get(PAGE).status_code == status
 
 
-def test_an_unknown_limit_leads_to_those_of_near_names(browser: Client) -> None:
+def test_an_unknown_limit_leads_to_those_of_near_names(visitor: Client) -> None:
     """A4: near matches are named."""
-    answer = browser.get("/fault/unknown/")
+    answer = visitor.get("/fault/unknown/")
     said = answer.content.decode()
     assert answer.status_code == 404
     assert "No limit called “<bdi>voice-cals</bdi>”" in said
     assert '<a href="/limits/voice-calls/">voice-calls</a> or <a href="/limits/voice-mail/">' in said
 
 
-def test_a_limit_no_longer_declared_is_gone_and_not_unknown(browser: Client) -> None:
+def test_a_limit_no_longer_declared_is_gone_and_not_unknown(visitor: Client) -> None:
     """D8: the page says which of the two it is."""
-    answer = browser.get("/fault/undeclared/")
+    answer = visitor.get("/fault/undeclared/")
     assert answer.status_code == 410
     assert "is no longer declared" in answer.content.decode()
 
@@ -119,9 +119,9 @@ def test_a_limit_no_longer_declared_is_gone_and_not_unknown(browser: Client) -> 
         ("/act/", 405, "It answers to POST, not to GET"),
     ],
 )
-def test_what_goes_wrong_is_told_on_a_whole_page(browser: Client, path: str, status: int, sentence: str) -> None:
+def test_what_goes_wrong_is_told_on_a_whole_page(visitor: Client, path: str, status: int, sentence: str) -> None:
     """S6: an error is a page with a way back, never a bare line or a traceback."""
-    answer = browser.get(path)
+    answer = visitor.get(path)
     said = answer.content.decode()
     assert answer.status_code == status
     assert sentence in said
@@ -131,10 +131,10 @@ def test_what_goes_wrong_is_told_on_a_whole_page(browser: Client, path: str, sta
 
 
 def test_a_fault_in_studio_shows_a_reference_and_logs_the_rest_under_it(
-    browser: Client, caplog: pytest.LogCaptureFixture
+    visitor: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     """S6: the page gives the operator what finds the traceback, and nothing else."""
-    answer = browser.get("/fault/fault/")
+    answer = visitor.get("/fault/fault/")
     said = answer.content.decode()
     assert answer.status_code == 500
     assert "The box keeps running" in said
@@ -147,68 +147,68 @@ def test_a_fault_in_studio_shows_a_reference_and_logs_the_rest_under_it(
 
 
 def test_reading_leaves_no_line_in_the_log_and_acting_leaves_one(
-    browser: Client, caplog: pytest.LogCaptureFixture
+    visitor: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     """O7: the log follows what was done, without the noise of looking."""
     caplog.set_level(logging.INFO)
-    browser.get(PAGE)
-    browser.get("/static/css/tokens.css")
+    visitor.get(PAGE)
+    visitor.get("/static/css/tokens.css")
     assert caplog.messages == []
-    browser.post("/theme/", {"csrfmiddlewaretoken": token(browser), "theme": "dark", "next": PAGE})
+    visitor.post("/theme/", {"csrfmiddlewaretoken": token(visitor), "theme": "dark", "next": PAGE})
     assert len(caplog.messages) == 1
     assert caplog.messages[0].startswith("POST '/theme/' 303")
 
 
-def test_a_form_from_elsewhere_is_refused_with_the_way_out(browser: Client) -> None:
+def test_a_form_from_elsewhere_is_refused_with_the_way_out(visitor: Client) -> None:
     """S7: without the page's token nothing is done."""
-    answer = browser.post("/act/", {})
+    answer = visitor.post("/act/", {})
     assert answer.status_code == 403
     assert "reload the page and try again" in answer.content.decode()
 
 
-def test_the_theme_is_kept_in_a_cookie_and_set_by_the_server(browser: Client) -> None:
+def test_the_theme_is_kept_in_a_cookie_and_set_by_the_server(visitor: Client) -> None:
     """S6: the switch works without JavaScript, and no page flashes in the wrong theme."""
-    assert 'class="theme-system"' in browser.get(PAGE).content.decode()
-    answer = browser.post("/theme/", {"csrfmiddlewaretoken": token(browser), "theme": "dark", "next": PAGE})
+    assert 'class="theme-system"' in visitor.get(PAGE).content.decode()
+    answer = visitor.post("/theme/", {"csrfmiddlewaretoken": token(visitor), "theme": "dark", "next": PAGE})
     assert (answer.status_code, answer["Location"]) == (303, PAGE)
     cookie = answer.cookies["stackbone_theme"]
     assert cookie["httponly"]
     assert cookie["samesite"] == "Lax"
-    assert 'class="theme-dark"' in browser.get(PAGE).content.decode()
+    assert 'class="theme-dark"' in visitor.get(PAGE).content.decode()
 
 
 @pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example/", "javascript:alert(1)", ""])
-def test_the_theme_switch_leads_nowhere_else(browser: Client, elsewhere: str) -> None:
+def test_the_theme_switch_leads_nowhere_else(visitor: Client, elsewhere: str) -> None:
     """S7: the address to return to is a path of this Studio."""
-    answer = browser.post("/theme/", {"csrfmiddlewaretoken": token(browser), "theme": "odd", "next": elsewhere})
+    answer = visitor.post("/theme/", {"csrfmiddlewaretoken": token(visitor), "theme": "odd", "next": elsewhere})
     assert answer["Location"] == "/limits/"
     assert answer.cookies["stackbone_theme"].value == "system"
 
 
-def test_an_odd_theme_cookie_counts_as_none(browser: Client) -> None:
+def test_an_odd_theme_cookie_counts_as_none(visitor: Client) -> None:
     """S7: what a cookie holds is never written into the page."""
-    browser.cookies["stackbone_theme"] = 'dark" onload="alert(1)'
-    assert 'class="theme-system"' in browser.get(PAGE).content.decode()
+    visitor.cookies["stackbone_theme"] = 'dark" onload="alert(1)'
+    assert 'class="theme-system"' in visitor.get(PAGE).content.decode()
 
 
-def test_cookies_are_out_of_reach_for_scripts_and_other_sites(browser: Client) -> None:
+def test_cookies_are_out_of_reach_for_scripts_and_other_sites(visitor: Client) -> None:
     """S7: HttpOnly and SameSite on all of them."""
-    cookie = browser.get(PAGE).cookies["stackbone_csrf"]
+    cookie = visitor.get(PAGE).cookies["stackbone_csrf"]
     assert cookie["httponly"]
     assert cookie["samesite"] == "Lax"
 
 
-def test_looking_in_other_ways_than_get_changes_nothing(browser: Client) -> None:
+def test_looking_in_other_ways_than_get_changes_nothing(visitor: Client) -> None:
     """S6: HEAD answers like GET without a body, OPTIONS acts on nothing."""
-    head = browser.head(PAGE)
+    head = visitor.head(PAGE)
     assert (head.status_code, head.content) == (200, b"")
-    assert browser.options("/act/").status_code == 405
-    assert browser.options("/act/")["Allow"] == "POST"
+    assert visitor.options("/act/").status_code == 405
+    assert visitor.options("/act/")["Allow"] == "POST"
 
 
-def test_a_second_look_at_a_stylesheet_sends_nothing(browser: Client) -> None:
+def test_a_second_look_at_a_stylesheet_sends_nothing(visitor: Client) -> None:
     """S1: static files are served whole once and confirmed after that."""
-    first = browser.get("/static/css/tokens.css")
+    first = visitor.get("/static/css/tokens.css")
     assert first["Content-Type"].startswith("text/css")
-    again = browser.get("/static/css/tokens.css", headers={"if-none-match": first["ETag"]})
+    again = visitor.get("/static/css/tokens.css", headers={"if-none-match": first["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
