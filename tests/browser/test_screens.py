@@ -1,0 +1,105 @@
+"""S6: every screen, in both themes and at every width, read by axe and measured by the browser."""
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from limits import engine, rules
+from tests.browser.conftest import THEMES, Open, scrolls_sideways
+from tests.scene import ANA
+
+WIDTHS = (1280, 768, 320)
+AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+def screens(ids: dict[str, str]) -> dict[str, str]:
+    """Return the address of each screen over the call centre."""
+    calls = [slot for label, slot in ids.items() if label.startswith("call_")]
+    return {
+        "list": "/limits/",
+        "list, nothing found": "/limits/?q=voicee",
+        "full": "/limits/voice-calls/",
+        "over, overdue": "/limits/partner-api/",
+        "paused": "/limits/sms-out/",
+        "idle": "/limits/webhook_retry/",
+        "pages": "/limits/bulk-import/?order=expiry",
+        "edit": "/limits/partner-api/edit/",
+        "reset": "/limits/partner-api/reset/capacity/",
+        "pause": "/limits/voice-calls/pause/",
+        "resume": "/limits/sms-out/resume/",
+        "release": f"/limits/voice-calls/slots/{calls[0]}/release/",
+        "already free": f"/limits/voice-calls/slots/{calls[3]}/release/",
+        "no such limit": "/limits/voice-cals/",
+    }
+
+
+def check(page: Page, name: str) -> None:
+    """Assert that axe finds nothing and that nothing must be scrolled sideways."""
+    found = Axe().run(page, options={"runOnly": {"type": "tag", "values": AXE_TAGS}})
+    assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+    assert not scrolls_sideways(page), name
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("theme", THEMES)
+def test_no_screen_has_a_barrier_or_scrolls_sideways(
+    open_page: Open, call_center: dict[str, str], theme: str, width: int
+) -> None:
+    """S6: keyboard and screen reader reach everything (WCAG 2.2 AA); 320 px reflow holds."""
+    page = open_page("/limits/", theme=theme, width=width)
+    for name, path in screens(call_center).items():
+        page.goto(path)
+        check(page, name)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("theme", THEMES)
+def test_no_form_with_errors_or_warnings_has_a_barrier(
+    open_page: Open, call_center: dict[str, str], theme: str, width: int
+) -> None:
+    """S6: the states of the edit form: error, preview, warning, conflict."""
+    page = open_page("/limits/voice-calls/edit/", theme=theme, width=width)
+    page.get_by_label("Capacity").fill("5.0")
+    page.get_by_label("Max hold").fill("45")
+    page.get_by_role("button", name="Save changes").click()
+    assert page.locator("#errors").is_visible()
+    check(page, "error")
+    page.get_by_label("Capacity").fill("30")
+    page.get_by_label("Max hold").fill("2h")
+    page.get_by_role("button", name="Preview").click()
+    check(page, "preview")
+    page.get_by_label("Capacity").fill("2")
+    page.get_by_role("button", name="Save changes").click()
+    check(page, "warning")
+    engine.edit("voice-calls", actor=ANA, capacity=25)
+    page.get_by_role("button", name="Save anyway: capacity 2").click()
+    assert "This limit changed while you were editing" in page.locator("#errors").inner_text()
+    check(page, "conflict")
+
+
+def test_long_and_hostile_labels_keep_the_page_in_its_window(open_page: Open, declare: Callable[..., object]) -> None:
+    """Case 67: layout intact, whatever a label holds."""
+    name = "w" * 64
+    declare(**{name: (4, 45 * rules.MINUTE)})
+    for n, label in enumerate(["x" * 200, "</title><script>alert(1)</script>", "\u202e" + "ש" * 199, "a b " * 50]):
+        engine.request(name, key=f"k{n}", label=label, run_id=f"run_{'9' * 60}{n}", workflow="w" * 100)
+    engine.request(name, key="waiting", label="x" * 200, run_id="run_" + "9" * 60, workflow="w" * 100)
+    for width in WIDTHS:
+        page = open_page(f"/limits/{name}/", width=width)
+        assert not scrolls_sideways(page), width
+        page.locator(".slots a").first.click()
+        assert not scrolls_sideways(page), width
+        page.get_by_role("button", name="Release slot").click()
+        assert not scrolls_sideways(page), width
+        page.goto("/limits/")
+        assert not scrolls_sideways(page), width
+
+
+def test_empty_screens_have_no_barrier(open_page: Open, declare: Callable[..., object]) -> None:
+    """S6: the first page a newcomer sees."""
+    for width in WIDTHS:
+        page = open_page("/limits/", width=width)
+        assert page.get_by_role("heading", name="No limits yet").is_visible()
+        check(page, f"empty at {width}")
