@@ -167,7 +167,7 @@ def request(
         raise InvalidValueError(f"{limit}: timeout", f"must be 0 to {rules.TIMEOUT_MAX} ms, got {timeout}")
     row = _call(
         "SELECT * FROM limits.request(%s, %s, %s, %s, %s, %s, %s)",
-        (_asked_name(limit), key, label, timeout, run_id, workflow, worker_id),
+        (_asked_name(limit, db), key, label, timeout, run_id, workflow, worker_id),
         db,
     )
     if row["outcome"] == "gone":
@@ -224,7 +224,7 @@ def withdraw(slot_id: str, *, actor: Actor, reason: str | None = None, db: Datab
 
 def abandon(limit: str, key: str, *, actor: Actor, db: Database | None = None) -> str | None:
     """Give back whatever the call named by `key` holds or waits for; return its state before, none for nothing."""
-    row = _call("SELECT limits.abandon(%s, %s, %s) AS state", (_asked_name(limit), key, actor.name), db)
+    row = _call("SELECT limits.abandon(%s, %s, %s) AS state", (_asked_name(limit, db), key, actor.name), db)
     state: str | None = row["state"]
     return state
 
@@ -250,7 +250,7 @@ def edit(
     row = _call(
         "SELECT * FROM limits.edit(%s, %s, %s, %s, %s, %s, %s, %s)",
         (
-            _asked_name(limit),
+            _asked_name(limit, db),
             capacity,
             expected_capacity,
             max_hold,
@@ -286,7 +286,7 @@ def reset(
     names.check_reason(reason, where=f"{limit}: reason")
     row = _call(
         "SELECT * FROM limits.reset(%s, %s, %s, %s, %s, %s)",
-        (_asked_name(limit), field, expected, actor.name, actor.source, reason),
+        (_asked_name(limit, db), field, expected, actor.name, actor.source, reason),
         db,
     )
     if row["outcome"] == "conflict":
@@ -364,7 +364,7 @@ def _pause(limit: str, *, pause: bool, actor: Actor, reason: str | None, db: Dat
     names.check_reason(reason, where=f"{limit}: reason")
     row = _call(
         "SELECT * FROM limits.pause(%s, %s, %s, %s, %s)",
-        (_asked_name(limit), pause, actor.name, actor.source, reason),
+        (_asked_name(limit, db), pause, actor.name, actor.source, reason),
         db,
     )
     return _edited(limit, row, db)
@@ -382,10 +382,10 @@ def _raise_if_unknown(limit: str, outcome: str, db: Database | None) -> None:
         raise UnknownLimitError(limit, declared=False)
 
 
-def _asked_name(limit: str) -> str:
-    # A name that no limit can have needs no look-up, and may hold what PostgreSQL refuses, like NUL.
+def _asked_name(limit: str, db: Database | None) -> str:
+    # A name that no limit can have is not looked up: it may hold what PostgreSQL refuses, like NUL.
     if not names.is_limit_name(limit):
-        raise UnknownLimitError(limit)
+        raise UnknownLimitError(limit, queries.near_names(limit, db=db))
     return limit
 
 

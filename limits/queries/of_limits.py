@@ -44,7 +44,7 @@ def limit(name: str, *, db: Database | None = None) -> LimitState | None:
 def near_names(name: str, *, db: Database | None = None) -> list[str]:
     """Return the names of declared limits that look like `name`, the nearest first, at most three."""
     rows = (db or default()).fetch("SELECT name FROM limits.limit WHERE declared ORDER BY name")
-    return difflib.get_close_matches(name[: rules.NAME_LENGTH_MAX], [row["name"] for row in rows])
+    return difflib.get_close_matches(name[: rules.NAME_LENGTH_MAX].lower(), [row["name"] for row in rows])
 
 
 def changes(

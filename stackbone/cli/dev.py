@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from stackbone import supervisor
-from stackbone.cli.output import workspace_option
+from stackbone.cli.box import workspace_option
 from stackbone.cli.studio import host_option, port_option
 from stackbone.embedded import EmbeddedError
 from stackbone.workspace import load

@@ -1,8 +1,9 @@
 """`stackbone limits`: see and operate the limits of a box."""
 
+import json
+import re
 import sys
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
 from functools import wraps
 from itertools import chain, islice
 from pathlib import Path
@@ -14,11 +15,24 @@ from limits import durations, engine, names, queries
 from limits.engine import Actor, Edited
 from limits.errors import UnknownLimitError
 from limits.pool import Database
-from limits.queries import LimitState, Setting, SlotRow
-from stackbone.cli.output import Table, actor_name, escape, open_box, workspace_option, write_json
+from limits.queries import LimitState, SlotRow
+from limits.quoting import quoted
+from stackbone.cli import wording
+from stackbone.cli.box import actor_name, open_box, workspace_option
+from stackbone.cli.output import Table, complain, write_json
 from stackbone.wire import limit_json, slot_json
 
 _PAGE: Final = 1_000
+
+
+class _ValueCommand(click.Command):
+    """A command whose value may be a negative number or duration, to be refused by name, not taken for options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" not in args:
+            negative = [arg for arg in args if re.match(r"-[0-9.]", arg)]
+            args = [arg for arg in args if arg not in negative] + (["--", *negative] if negative else [])
+        return super().parse_args(ctx, args)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -29,22 +43,20 @@ def limits() -> None:
     Examples:
       stackbone limits list
       stackbone limits slots voice-calls
-      stackbone limits release 019ad4b2-0c4e-7d3a-9f62-2f1e6a1b7c55 --yes
-      stackbone limits capacity voice-calls 30
-      stackbone limits max-hold voice-calls reset
+      stackbone limits capacity voice-calls 30 --reason "two more lines"
     """
 
 
 def _box_command(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add what every command takes, and pass the box's database as `db`."""
 
-    @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     @click.option("--agent", metavar="ID", help="Another installation than the one on this machine.")
     @workspace_option
     @wraps(command)
     def run(*, workspace: Path, agent: str | None, **arguments: Any) -> Any:
         if agent is not None:
-            raise click.UsageError("--agent: only the box on this machine is known yet")
+            raise click.UsageError("--agent: no other installation is known yet, only the box on this machine")
         db = open_box(workspace)
         try:
             return command(db=db, **arguments)
@@ -56,49 +68,60 @@ def _box_command(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _changing(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the reason that a change may give."""
-    return click.option("--reason", help="Why; kept in the record of changes.")(command)
+    return click.option(
+        "--reason",
+        metavar="TEXT",
+        callback=lambda context, option, text: (text or "").strip() or None,
+        help="Why; kept in the record of changes.",
+    )(command)
 
 
 @limits.command("list")
 @_box_command
 def list_(*, db: Database, as_json: bool) -> None:
-    """List every limit: busy and reserved slots of its capacity, runs waiting, max hold, and how it stands."""
+    """List every limit: slots busy (+ reserved) of its capacity, runs waiting, max hold, and how it stands.
+
+    \b
+    Examples:
+      stackbone limits list
+      stackbone limits list --json | jq '.[] | select(.waiting > 0).name'
+    """
     states = queries.limits(db=db)
     if as_json:
         write_json([limit_json(state) for state in states])
-        return
-    if not states:
+    elif not states:
         click.echo("No limits yet. Limits are declared in stackbone_config.py.")
-        return
-    rows = [_limit_row(state) for state in states]
-    headings = ("LIMIT", "BUSY", "WAITING", "OLDEST WAIT", "MAX HOLD", "STATE", "OVERRIDE")
-    table = Table(headings, rows, right=(1, 2, 3, 4))
-    for row in rows:
-        table.write(row)
+    else:
+        rows = [wording.limit_row(state) for state in states]
+        _print_table(wording.LIMIT_HEADINGS, wording.LIMIT_RIGHT, iter(rows), measured=len(rows))
 
 
 @limits.command()
 @click.argument("limit")
 @_box_command
 def slots(*, db: Database, limit: str, as_json: bool) -> None:
-    """Show the slots of LIMIT: busy first, then reserved, then the queue in order."""
+    """Show the slots of LIMIT: busy first, then reserved, then the queue in order.
+
+    FOR is how long a slot has been held, or its run has waited; LEFT how long until it expires, its reservation
+    lapses, or its wait times out. A long list is read in pages while the limit lives on.
+
+    \b
+    Examples:
+      stackbone limits slots voice-calls
+      stackbone limits slots voice-calls --json | jq -r '.slots[] | select(.state == "busy").id'
+    """
     state = _known(limit, db)
     rows = _slots(limit, db)
     if as_json:
-        click.echo(f'{{"limit": {_json(limit_json(state))}, "slots": [', nl=False)
+        # Piece by piece: a queue may be longer than memory.
+        click.echo(f'{{"limit": {json.dumps(limit_json(state))}, "slots": [', nl=False)
         for index, slot in enumerate(rows):
-            click.echo((", " if index else "") + _json(slot_json(slot)), nl=False)
+            click.echo((", " if index else "") + json.dumps(slot_json(slot)), nl=False)
         click.echo("]}")
         return
-    click.echo(_summary(state))
-    lines = (_slot_row(slot, state.now) for slot in rows)
-    first = list(islice(lines, _PAGE))
-    if not first:
-        click.echo("No slots.")
-        return
-    table = Table(("#", "STATE", "SLOT", "LABEL", "RUN", "SINCE", "LEFT"), first, right=(0, 5))
-    for line in chain(first, lines):
-        table.write(line)
+    click.echo(wording.summary(state))
+    lines = (wording.slot_row(slot, state.now) for slot in rows)
+    _print_table(wording.SLOT_HEADINGS, wording.SLOT_RIGHT, lines, measured=_PAGE)
 
 
 @limits.command()
@@ -107,55 +130,80 @@ def slots(*, db: Database, limit: str, as_json: bool) -> None:
 @_changing
 @_box_command
 def release(*, db: Database, slot_id: str, yes: bool, reason: str | None, as_json: bool) -> int:
-    """Give the busy slot SLOTID back. Only for a release that got lost: this stops no work."""
-    slot = queries.slot(slot_id, db=db)
-    if slot is not None and slot.state == "busy" and not yes:
-        _ask(slot)
+    """Give the busy slot SLOTID back, for one whose release was lost. It stops no work.
+
+    A terminal is asked first; a script says --yes.
+
+    \b
+    Examples:
+      stackbone limits release 019ad4b2-0c4e-7d3a-9f62-2f1e6a1b7c55
+      stackbone limits release 019ad4b2-0c4e-7d3a-9f62-2f1e6a1b7c55 --yes --reason "call ended at the provider"
+    """
+    if not yes:
+        _need_terminal()
+        slot = queries.slot(slot_id, db=db)
+        if slot is None or slot.state != "busy":
+            return _not_released(slot_id, slot.state if slot else None, db=db, as_json=as_json)
+        # The question may stand for hours.
+        db.close()
+        if not _confirmed(slot):
+            complain("nothing was released")
+            return 1
     answer = engine.release(slot_id, actor=_actor(), reason=reason, db=db)
+    if not answer.released or answer.limit is None:
+        return _not_released(slot_id, answer.state, db=db, as_json=as_json)
     if as_json:
-        write_json({"released": answer.released})
-    if answer.state is None:
-        click.echo(f"Error: no slot {escape(slot_id[:80])} is known here", err=True)
-        return 1
-    if answer.state in ("waiting", "reserved"):
-        click.echo(f"Error: slot {slot_id} is not busy but {answer.state}; nothing was released", err=True)
-        return 1
-    if not as_json:
-        click.echo(_released(slot_id, answer, db))
+        write_json({"released": True})
+    else:
+        effect = wording.effect(_known(answer.limit, db), answer.granted)
+        click.echo(f"Released slot {slot_id} of {answer.limit}. {effect}".rstrip())
     return 0
 
 
-@limits.command()
+@limits.command(cls=_ValueCommand)
 @click.argument("limit")
 @click.argument("value", metavar="N|reset")
 @_changing
 @_box_command
 def capacity(*, db: Database, limit: str, value: str, reason: str | None, as_json: bool) -> None:
-    """Override the capacity of LIMIT with N, or go back to the declared one with `reset`."""
-    if value == "reset":
+    """Override the capacity of LIMIT with N, or follow the config again with `reset`.
+
+    Raising it starts waiting runs at once. Lowering it takes nothing back. A deploy does not clear an override.
+
+    \b
+    Examples:
+      stackbone limits capacity voice-calls 30
+      stackbone limits capacity voice-calls reset
+    """
+    if value.strip() == "reset":
         edited = engine.reset(limit, "capacity", actor=_actor(), reason=reason, db=db)
     else:
         number = names.parse_capacity(value, where=f"{limit}.capacity")
         edited = engine.edit(limit, capacity=number, actor=_actor(), reason=reason, db=db)
-    _report(limit, "capacity", edited, db=db, as_json=as_json)
+    _report_setting(limit, "capacity", edited, reset=value.strip() == "reset", db=db, as_json=as_json)
 
 
-@limits.command("max-hold")
+@limits.command("max-hold", cls=_ValueCommand)
 @click.argument("limit")
 @click.argument("value", metavar="DURATION|reset")
 @_changing
 @_box_command
 def max_hold(*, db: Database, limit: str, value: str, reason: str | None, as_json: bool) -> None:
-    """Override the max hold of LIMIT with a DURATION like 45m or 1h30m, or go back with `reset`.
+    """Override the max hold of LIMIT with a DURATION like 45m or 1h30m, or follow the config again with `reset`.
 
-    It counts for slots granted from now on.
+    It counts for slots granted from now on; those held keep their expiry.
+
+    \b
+    Examples:
+      stackbone limits max-hold voice-calls 1h30m
+      stackbone limits max-hold voice-calls reset
     """
-    if value == "reset":
+    if value.strip() == "reset":
         edited = engine.reset(limit, "max_hold", actor=_actor(), reason=reason, db=db)
     else:
         milliseconds = durations.parse_max_hold(value.strip(), where=f"{limit}.max_hold")
         edited = engine.edit(limit, max_hold=milliseconds, actor=_actor(), reason=reason, db=db)
-    _report(limit, "max_hold", edited, db=db, as_json=as_json)
+    _report_setting(limit, "max_hold", edited, reset=value.strip() == "reset", db=db, as_json=as_json)
 
 
 @limits.command()
@@ -163,8 +211,13 @@ def max_hold(*, db: Database, limit: str, value: str, reason: str | None, as_jso
 @_changing
 @_box_command
 def pause(*, db: Database, limit: str, reason: str | None, as_json: bool) -> None:
-    """Stop handing out slots of LIMIT. Busy slots go on, the queue keeps its order, timeouts run on."""
-    _report(limit, "pause", engine.pause(limit, actor=_actor(), reason=reason, db=db), db=db, as_json=as_json)
+    """Stop handing out slots of LIMIT. Busy slots go on, the queue keeps its order, timeouts run on.
+
+    \b
+    Example:
+      stackbone limits pause partner-api --reason "the partner is down"
+    """
+    _report_pause(limit, engine.pause(limit, actor=_actor(), reason=reason, db=db), db=db, as_json=as_json)
 
 
 @limits.command()
@@ -172,8 +225,13 @@ def pause(*, db: Database, limit: str, reason: str | None, as_json: bool) -> Non
 @_changing
 @_box_command
 def resume(*, db: Database, limit: str, reason: str | None, as_json: bool) -> None:
-    """Hand out slots of LIMIT again, at once to whoever waits."""
-    _report(limit, "pause", engine.resume(limit, actor=_actor(), reason=reason, db=db), db=db, as_json=as_json)
+    """Hand out slots of LIMIT again, at once to whoever waits.
+
+    \b
+    Example:
+      stackbone limits resume partner-api
+    """
+    _report_pause(limit, engine.resume(limit, actor=_actor(), reason=reason, db=db), db=db, as_json=as_json)
 
 
 def _known(limit: str, db: Database) -> LimitState:
@@ -198,109 +256,68 @@ def _slots(limit: str, db: Database) -> Iterator[SlotRow]:
                 break
 
 
-def _ask(slot: SlotRow) -> None:
-    if not sys.stdin.isatty():
-        raise click.UsageError(
-            "this asks first and there is no terminal to ask at; say --yes to release without asking"
-        )
-    what = f"slot {slot.id} of {slot.limit}"
-    if slot.label:
-        what += f", label {escape(slot.label)}"
-    click.echo(f"Release {what}? It does not stop the work that the slot was taken for.", err=True)
-    answer = click.prompt("Release it? [y/N]", default="", show_default=False, prompt_suffix=" ", err=True)
-    if answer.strip().lower() not in ("y", "yes"):
-        raise click.ClickException("nothing was released")
+def _print_table(
+    headings: tuple[str, ...], right: tuple[int, ...], rows: Iterator[tuple[str, ...]], *, measured: int
+) -> None:
+    first = list(islice(rows, measured))
+    if first:
+        table = Table(headings, first, right=right)
+        for row in chain(first, rows):
+            table.write(row)
 
 
-def _released(slot_id: str, answer: engine.Released, db: Database) -> str:
-    if answer.released:
-        return f"Released {slot_id} of {answer.limit}. {_granted(answer.granted)}"
+def _need_terminal() -> None:
+    # Where the question would not be seen, or the answer comes from a pipe, nobody has been asked.
+    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
+        raise click.UsageError("without a terminal to ask at, say --yes to release the slot")
+
+
+def _confirmed(slot: SlotRow) -> bool:
+    click.echo(
+        f"Release {wording.naming(slot)}? This does not stop the work it was taken for. [y/N] ", err=True, nl=False
+    )
+    try:
+        answer = sys.stdin.buffer.readline()
+    except KeyboardInterrupt:
+        click.echo(err=True)
+        raise
+    if not answer.endswith(b"\n"):
+        click.echo(err=True)
+    return answer.strip().lower() in (b"y", b"yes")
+
+
+def _not_released(slot_id: str, state: str | None, *, db: Database, as_json: bool) -> int:
+    if as_json:
+        write_json({"released": False})
+    if state is None:
+        complain(f"no slot {quoted(slot_id)} is known in this box; nothing was released")
+        return 1
+    if state in ("waiting", "reserved"):
+        complain(f"slot {slot_id} is not busy but {state}; nothing was released")
+        return 1
     slot = queries.slot(slot_id, db=db)
-    how = "taken back at max hold" if answer.state == "expired" else (answer.state or "").replace("_", " ")
-    by = f" by {escape(slot.ended_by)}" if slot and slot.ended_by and answer.state == "released" else ""
-    return f"Nothing changed: slot {slot_id} had already ended ({how}{by})."
+    if not as_json and slot is not None:
+        click.echo(f"Nothing changed: slot {slot_id} had already ended ({wording.ended(slot)}).")
+    return 0
 
 
-def _report(limit: str, field: str, edited: Edited, *, db: Database, as_json: bool) -> None:
+def _report_setting(limit: str, field: str, edited: Edited, *, reset: bool, db: Database, as_json: bool) -> None:
     state = _known(limit, db)
+    now = wording.setting(state, field)
+    if not edited.changed:
+        why = "there is no override to reset" if reset else "that is the override already"
+        now = f"Nothing changed: {why}. {now}"
+    _report(state, now, edited, as_json=as_json)
+
+
+def _report_pause(limit: str, edited: Edited, *, db: Database, as_json: bool) -> None:
+    state = _known(limit, db)
+    now = wording.pause(state)
+    _report(state, now if edited.changed else f"Nothing changed. {now}", edited, as_json=as_json)
+
+
+def _report(state: LimitState, now: str, edited: Edited, *, as_json: bool) -> None:
     if as_json:
         write_json(limit_json(state))
-        return
-    if field == "capacity":
-        now = f"Capacity of {limit} is {state.capacity.effective:,}, {_origin(state.capacity, f'{state.capacity.declared:,}')}."
-    elif field == "max_hold":
-        declared = durations.format_setting(state.max_hold.declared)
-        effective = durations.format_setting(state.max_hold.effective)
-        now = f"Max hold of {limit} is {effective} for new slots, {_origin(state.max_hold, declared)}."
     else:
-        now = f"{limit} is {'paused: no slot is handed out' if state.paused else 'open: slots are handed out'}."
-    click.echo(f"{now} {_granted(edited.granted)}" if edited.changed else f"Nothing changed. {now}")
-
-
-def _origin(setting: Setting, declared: str) -> str:
-    return "declared" if setting.override is None else f"override (declared {declared})"
-
-
-def _granted(count: int) -> str:
-    if count == 0:
-        return "No run was waiting for it."
-    return f"{count:,} waiting {'run gets a slot' if count == 1 else 'runs get a slot'} at once."
-
-
-def _limit_row(state: LimitState) -> tuple[str, ...]:
-    reserved = f" +{state.reserved:,}" if state.reserved else ""
-    overrides = [
-        name
-        for name, setting in (("capacity", state.capacity), ("max hold", state.max_hold))
-        if setting.override is not None
-    ]
-    return (
-        state.name,
-        f"{state.busy:,}{reserved} / {state.capacity.effective:,}",
-        f"{state.waiting:,}",
-        _elapsed(state.oldest_asked_at, state.now),
-        durations.format_setting(state.max_hold.effective),
-        _health(state),
-        ", ".join(overrides) or "-",
-    )
-
-
-def _health(state: LimitState) -> str:
-    return f"Over by {state.over:,}" if state.health is queries.Health.OVER else str(state.health)
-
-
-def _summary(state: LimitState) -> str:
-    reserved = f" and {state.reserved:,} reserved" if state.reserved else ""
-    return (
-        f"{state.name}: {state.busy:,} busy{reserved} of {state.capacity.effective:,}, {state.waiting:,} waiting,"
-        f" max hold {durations.format_setting(state.max_hold.effective)}. {_health(state)}."
-    )
-
-
-def _slot_row(slot: SlotRow, now: datetime) -> tuple[str, ...]:
-    ends = {"busy": slot.expires_at, "reserved": slot.reserved_until, "waiting": slot.times_out_at}[slot.state]
-    return (
-        str(slot.position or ""),
-        slot.state,
-        slot.id,
-        escape(slot.label) if slot.label else "-",
-        escape(slot.run_id) if slot.run_id else "-",
-        _elapsed(slot.granted_at or slot.asked_at, now),
-        _left(ends, now),
-    )
-
-
-def _elapsed(since: datetime | None, now: datetime) -> str:
-    return "-" if since is None else durations.format_elapsed((now - since) // timedelta(milliseconds=1))
-
-
-def _left(until: datetime | None, now: datetime) -> str:
-    if until is None:
-        return "-"
-    return "due" if until <= now else durations.format_elapsed((until - now) // timedelta(milliseconds=1))
-
-
-def _json(value: object) -> str:
-    import json
-
-    return json.dumps(value)
+        click.echo(f"{now} {wording.effect(state, edited.granted)}".rstrip())

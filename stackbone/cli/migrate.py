@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from stackbone.cli.output import box_url, workspace_option
+from stackbone.cli.box import box_url, workspace_option
 from stackbone.commands import MIGRATE, OURS, SETTINGS
 
 

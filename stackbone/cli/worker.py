@@ -15,7 +15,7 @@ from limits import engine, rules, sweep
 from limits.engine import Swept
 from limits.errors import BoxUnreachableError, NotMigratedError, WorkspaceMismatchError
 from limits.pool import Database
-from stackbone.cli.output import box_url, workspace_option
+from stackbone.cli.box import box_url, workspace_option
 from stackbone.workspace import load
 
 log = logging.getLogger("stackbone.worker")
