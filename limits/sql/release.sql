@@ -41,5 +41,9 @@ BEGIN
     granted := -l.reserved;
     l := limits.grant_free(l, v_now);
     granted := granted + l.reserved;
+    -- What waited may have been granted just now.
+    IF state = 'waiting' THEN
+        state := (SELECT s.state FROM limits.slot s WHERE s.id = p_slot_id);
+    END IF;
     PERFORM limits.save_limit(l, v_now);
 END $$;
