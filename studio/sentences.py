@@ -90,9 +90,9 @@ def what(slot: SlotRow) -> str:
     return label(slot.label) if slot.label else who(slot)
 
 
-def how_it_ended(slot: SlotRow) -> SafeString:
+def how_it_ended(slot: SlotRow, now: datetime) -> SafeString:
     """Say who took an ended slot out of use, and when."""
-    at = instant(slot.ended_at)
+    at = instant(slot.ended_at, now)
     match slot.state:
         case "released":
             return format_html("{} released it at {}.", slot.ended_by or "Somebody", at)

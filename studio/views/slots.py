@@ -36,7 +36,7 @@ def release(request: HttpRequest, name: str, slot_id: str) -> HttpResponse:
         if done.released:
             messages.success(request, _released(slot, head, granted=done.granted))
         else:
-            messages.info(request, _nothing_changed(slot.id))
+            messages.info(request, _nothing_changed(slot.id, limit))
     except BoxUnreachableError:
         if request.method != "POST":
             raise
@@ -58,7 +58,7 @@ def _confirmation(request: HttpRequest, limit: LimitState, slot: SlotRow, form: 
         "slot": slot,
         "form": form,
         "next_in_line": sentences.after_release(limit, queries.head(limit.name)),
-        "how_it_ended": sentences.how_it_ended(slot) if slot.ended_at else "",
+        "how_it_ended": sentences.how_it_ended(slot, limit.now) if slot.ended_at else "",
         "key": request.POST.get("key") or uuid.uuid4().hex,
         "now": limit.now,
     }
@@ -80,13 +80,13 @@ def _released(slot: SlotRow, head: SlotRow | None, *, granted: int) -> SafeStrin
     return format_html("Released {}. The next run gets the slot.", sentences.what(slot))
 
 
-def _nothing_changed(slot_id: str) -> SafeString:
+def _nothing_changed(slot_id: str, limit: LimitState) -> SafeString:
     slot = queries.slot(slot_id)
     if slot is None or slot.state in ("reserved", "waiting"):
         return SafeString("Nothing changed. Only a busy slot can be released.")
     if slot.state == "released":
-        return format_html("Nothing changed. That slot was already free (released {}).", instant(slot.ended_at))
-    return format_html("Nothing changed. That slot was already free. {}", sentences.how_it_ended(slot))
+        return format_html("Nothing changed. That slot was already free (released {}).", instant(slot.ended_at, limit.now))
+    return format_html("Nothing changed. That slot was already free. {}", sentences.how_it_ended(slot, limit.now))
 
 
 def _not_released(request: HttpRequest, name: str, slot_id: str, form: ReasonForm) -> HttpResponse:

@@ -54,6 +54,16 @@ def test_no_screen_has_a_barrier_or_scrolls_sideways(
         check(page, name)
 
 
+@pytest.mark.parametrize(("path", "highest"), [("/limits/", 38), ("/limits/voice-calls/", 36)])
+def test_a_row_is_one_line_on_a_wide_screen(
+    open_page: Open, call_center: dict[str, str], path: str, highest: int
+) -> None:
+    """S1, S2: a table is read at a glance."""
+    heights = [box["height"] for row in open_page(path).locator("tbody tr").all() if (box := row.bounding_box())]
+    assert len(heights) >= 7
+    assert max(heights) <= highest
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("theme", THEMES)
 def test_no_form_with_errors_or_warnings_has_a_barrier(

@@ -57,7 +57,7 @@ def test_busy_slots_come_first_then_reserved_then_the_queue(
     assert rows(page, "busy")[0].startswith("Busy run_2place-call call-2 T T left Release… call-2")
     assert rows(page, "busy")[1].startswith("Reserved run_3place-call call-3 T confirm in T")
     assert "Release" not in rows(page, "busy")[1]
-    assert rows(page, "queue")[0].startswith("1 run_4place-callNext call-4 T ")
+    assert rows(page, "queue")[0].startswith("1 run_4place-call Next call-4 T ")
     assert rows(page, "queue")[1].startswith("2 run_5place-call call-5 T – T left")
     assert "Busy 1 / 2 +1 reserved Waiting 2 Oldest wait" in said
     assert "Capacity 2, declared · Max hold 45m, declared" in said
@@ -170,7 +170,7 @@ def test_a_late_run_is_marked_at_the_end_of_the_queue(
     engine.sweep()
     page = studio.get("/limits/calls/")
     assert rows(page, "busy")[0].startswith("Reserved Plain client prompt")
-    assert rows(page, "queue")[0].startswith("1 Plain clientNextmissed its slot late")
+    assert rows(page, "queue")[0].startswith("1 Plain client Next missed its slot late")
 
 
 def test_busy_slots_can_be_ordered_by_expiry(
