@@ -1,5 +1,5 @@
 # Each target sees to what it needs; none asks anything, and what is done already is quick.
-.PHONY: setup environment browser dev test lint bench mutants
+.PHONY: setup environment browser dev test lint bench mutants screens
 MAKEFLAGS += --no-print-directory
 
 setup: environment browser
@@ -33,3 +33,7 @@ bench: environment
 # Break the SQL in every way we thought of; each break must be caught by its test.
 mutants: environment
 	.venv/bin/python -m tests.mutants
+
+# Photograph Studio's screens over realistic data, for docs/screens.
+screens: environment browser
+	.venv/bin/python scripts/screens.py
