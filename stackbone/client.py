@@ -106,7 +106,10 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """End all connections. Whoever still waits leaves the queue and gets a `ClosedError`; held slots stay."""
+        """End all connections. Whoever still waits leaves the queue and gets a `ClosedError`.
+
+        Held slots stay; one that is given back afterwards connects once more.
+        """
         self._wakeups.close()
         self._db.close()
 
@@ -208,8 +211,13 @@ class Client:
                 if self._wakeups.closed:
                     engine.withdraw(slot_id, actor=_actor(), db=self._db)
                     raise ClosedError
-                asked = self._patiently(lambda: engine.confirm(slot_id, db=self._db), left + PATIENCE_AFTER_TIMEOUT)
+                asked = self._patiently(lambda: self._confirm(slot_id), left + PATIENCE_AFTER_TIMEOUT)
         return asked
+
+    def _confirm(self, slot_id: str) -> Asked:
+        if self._wakeups.closed:
+            raise ClosedError
+        return engine.confirm(slot_id, db=self._db)
 
     def _leave(self, call: _Call, error: BaseException) -> None:
         """Give back whatever the call that ended in `error` holds or waits for, even where its answer was lost."""
@@ -250,7 +258,7 @@ class Client:
             try:
                 return call()
             except BoxUnreachableError:
-                if self._wakeups.closed or time.monotonic() >= give_up_at:
+                if time.monotonic() >= give_up_at:
                     raise
             time.sleep(pause)
             pause = min(pause * 2, 1.0)

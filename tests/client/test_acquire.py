@@ -220,6 +220,16 @@ def test_closing_lets_those_who_wait_leave_the_queue(declare: Callable[..., Any]
         client.acquire("calls")
 
 
+def test_a_body_that_outlives_its_client_gives_its_slot_back(declare: Callable[..., Any]) -> None:
+    """F1: the program closes the client at its end, while another thread still works."""
+    declare(calls=(1, 60_000))
+    client = Client()
+    with client.slot("calls"):
+        client.close()
+    assert labels("calls", "busy") == []
+    client.close()
+
+
 def test_a_box_that_is_not_there_is_a_clear_error(box: Any) -> None:
     """A client of nothing says so, and does not wait for long."""
     begun = time.monotonic()
