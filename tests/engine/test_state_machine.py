@@ -97,6 +97,11 @@ class Box(RuleBasedStateMachine):
         self.ask(name, key, timeout)
 
     @rule(name=NAMES, number=PICK)
+    def send_again(self, name: str, number: int) -> None:
+        if picked := self.pick(name, number):
+            self.ask(self.touched, picked[1].key, HOUR)
+
+    @rule(name=NAMES, number=PICK)
     def confirm(self, name: str, number: int) -> None:
         if picked := self.pick(name, number):
             limit, slot = picked
