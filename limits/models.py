@@ -1,9 +1,9 @@
 """The tables, with constraints that refuse impossible rows and an index for each query.
 
 Only the functions in `sql/` write here. Durations are milliseconds; instants are the database clock's.
-What a row may look like in which state stands in `limits.slot_is_possible` and `limits.limit_is_possible`
-(migration 0002), each behind one CHECK: a CHECK written out is parsed anew by every statement, which would make
-the hot path half as fast.
+What a row may look like in which state stands in migration 0002: `limits.slot_is_possible`, behind one CHECK (written
+out it would be parsed anew by every statement, which would make the hot path half as fast), and for limits a CHECK
+of the counters and a trigger for what changes seldom.
 """
 
 from django.db import models

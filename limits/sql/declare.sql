@@ -78,6 +78,7 @@ BEGIN
         granted := granted - l.reserved;
         l := limits.grant_free(l, v_now);
         granted := granted + l.reserved;
+        PERFORM limits.save_settings(l, v_now);
         PERFORM limits.save_limit(l, v_now);
     END LOOP;
 END $$;

@@ -20,24 +20,24 @@ BEGIN
     l := limits.lock_limit(v_limit_id);
     v_now := limits.clock();
     l := limits.settle(l, v_now);
-    SELECT s.state, s.label, s.release_key INTO v_slot FROM limits.slot s WHERE s.id = p_slot_id;
-    state := v_slot.state;
     limit_name := l.name;
-    IF v_slot.state = 'busy' THEN
-        UPDATE limits.slot
-        SET state = 'released', ended_at = v_now, ended_by = p_actor, end_reason = p_reason, release_key = p_key
-        WHERE id = p_slot_id;
+    UPDATE limits.slot AS s
+    SET state = 'released', ended_at = v_now, ended_by = p_actor, end_reason = p_reason, release_key = p_key
+    WHERE s.id = p_slot_id AND s.state = 'busy'
+    RETURNING s.state, s.label INTO v_slot;
+    IF FOUND THEN
         l.busy := l.busy - 1;
         released := true;
-        state := 'released';
         IF p_audited THEN
             PERFORM limits.record(
                 v_now, l.name, 'release', 'busy', 'released', p_actor, p_source, p_reason, p_slot_id, v_slot.label
             );
         END IF;
     ELSE
+        SELECT s.state, s.release_key INTO v_slot FROM limits.slot s WHERE s.id = p_slot_id;
         released := coalesce(v_slot.release_key = p_key, false);
     END IF;
+    state := v_slot.state;
     granted := -l.reserved;
     l := limits.grant_free(l, v_now);
     granted := granted + l.reserved;
