@@ -132,6 +132,29 @@ def test_the_queue_says_by_when_each_run_starts_at_the_latest(
     assert starts == [*(written(at, now=limit.now) for at in ends[1:]), "–", "–"]
 
 
+def test_a_limit_over_capacity_says_by_when_the_queue_moves(
+    studio: Client, declare: Callable[..., object], clock: Clock, ask: Ask
+) -> None:
+    """O2: with 4 held of 2, three must end; the sentence and the preview of an edit name the third's expiry."""
+    declare(calls=(4, 10 * M))
+    held = []
+    for _ in range(4):
+        held.append(ask("calls"))
+        clock.advance(M)
+    engine.edit("calls", actor=ANA, capacity=2)
+    limit = queries.limit("calls")
+    assert limit is not None
+
+    def by(slot: queries.SlotRow) -> str:
+        assert slot.expires_at is not None
+        return f"; by {written(slot.expires_at + timedelta(seconds=15), now=limit.now)} at the latest."
+
+    said = text(studio.get("/limits/calls/"))
+    assert f"3 slots must free before a new run gets one{by(held[2])}" in said
+    previewed = studio.post("/limits/calls/edit/", {"capacity": "1", "max_hold": "10m", "preview": "1"})
+    assert f"4 busy slots must finish before the next run starts{by(held[3])}" in text(previewed)
+
+
 def test_a_run_that_may_time_out_before_it_starts_is_marked(
     studio: Client, declare: Callable[..., object], ask: Ask
 ) -> None:

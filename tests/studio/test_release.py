@@ -71,6 +71,24 @@ def test_a_release_frees_the_slot_grants_it_and_says_both(studio: Client, declar
     assert (change.source, change.reason) == ("studio", "provider lost the hang-up")
 
 
+def test_the_message_names_nobody_who_left_the_queue_at_the_last_moment(
+    studio: Client, declare: Declare, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S3: between the look at the queue and the release its head gives up; the slot goes to the next."""
+    declare(calls=(1, 45 * M))
+    slot, first, second = (ask("calls", f"call-{n}", run=f"run_{n}") for n in (1, 2, 3))
+    head = queries.head
+
+    def overtaken(limit: str) -> queries.SlotRow | None:
+        found = head(limit)
+        engine.withdraw(first.id, actor=BEN)
+        return found
+
+    monkeypatch.setattr(queries, "head", overtaken)
+    assert "Released call-1. The next run gets the slot." in followed(studio.post(path(slot)), studio)
+    assert state(second) == "reserved"
+
+
 def test_a_release_with_nobody_waiting_says_only_what_was_released(studio: Client, declare: Declare, ask: Ask) -> None:
     """S3: the message says what happened."""
     declare(calls=(1, 45 * M))
@@ -184,8 +202,10 @@ def test_reading_and_strangers_release_nothing(studio: Client, declare: Declare,
     """Case 87: GET, HEAD and OPTIONS change nothing; a POST without the form's token is refused, without a label."""
     declare(calls=(1, 45 * M))
     slot = ask("calls", "secret-label")
-    for method in (studio.get, studio.head, studio.options, studio.put, studio.delete):
-        assert method(path(slot)).status_code in (200, 405)
+    for method in (studio.get, studio.head):
+        assert method(path(slot)).status_code == 200
+    for method in (studio.options, studio.put, studio.patch, studio.delete):
+        assert method(path(slot)).status_code == 405
     refused = Client(enforce_csrf_checks=True).post(path(slot))
     assert refused.status_code == 403
     assert "secret-label" not in refused.content.decode()
