@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 def main(lines: Iterable[str]) -> None:
     """Read the pipe to its end, then signal what is left of the groups."""
-    for sign in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(sign, signal.SIG_IGN)
+    for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ignored, signal.SIG_IGN)
     groups: dict[int, int] = {}
     for line in lines:
         match line.split():
@@ -21,9 +21,9 @@ def main(lines: Iterable[str]) -> None:
                 groups[int(pid)] = int(sign)
             case ["-", pid]:
                 groups.pop(int(pid), None)
-    for pid, number in reversed(groups.items()):
+    for group, number in reversed(groups.items()):
         try:
-            os.killpg(pid, number)
+            os.killpg(group, number)
         except OSError:
             continue
 

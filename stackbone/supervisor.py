@@ -266,6 +266,10 @@ def _check_port(dev: Dev, *, patience: float) -> None:
 async def _check_server(url: str) -> None:
     try:
         conninfo = make_conninfo(url, target_session_attrs="read-write", application_name="stackbone dev")
+    except psycopg.ProgrammingError:
+        # Not repeated: it may hold a password.
+        raise StartError("the database's address can't be read: write postgresql://user@host:port/name") from None
+    try:
         async with asyncio.timeout(DATABASE_WAIT):
             connection = await psycopg.AsyncConnection.connect(conninfo)
     except TimeoutError as error:

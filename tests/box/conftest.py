@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
+from limits import queries
 from limits.pool import Database
 
 CONFIG = """
@@ -156,6 +157,11 @@ def gone(processes: list[psutil.Process]) -> None:
     eventually(lambda: not still(), why=f"still there: {[command_of(p) for p in still()]}")
 
 
+def names_of(box: Database) -> list[str]:
+    """Return the names of the limits declared in the box."""
+    return [limit.name for limit in queries.limits(db=box)]
+
+
 class Starter:
     """Starts `stackbone dev` as often as a test asks, and cleans up behind all of them."""
 
@@ -164,13 +170,13 @@ class Starter:
         self.folder = folder
         self.started: list[Running] = []
 
-    def __call__(self, workspace: Path, *more: str, port: int | None = None, **env: str) -> Running:
-        """Start it in `workspace`, with `more` arguments; does not wait for anything."""
+    def __call__(self, workspace: Path, *, port: int | None = None, before: Sequence[str] = (), **env: str) -> Running:
+        """Start it in `workspace`, by the command `before` if given; does not wait for anything."""
         port = port or free_port()
         printed = self.folder / f"dev-{len(self.started)}.log"
         with printed.open("wb") as output:
             process = subprocess.Popen(
-                [*STACKBONE, "dev", "--workspace", str(workspace), "--port", str(port), *more],
+                [*before, *STACKBONE, "dev", "--workspace", str(workspace), "--port", str(port)],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=environment(**env),
             )  # fmt: skip
         self.started.append(Running(process, workspace, printed, port))
