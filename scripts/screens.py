@@ -62,7 +62,7 @@ def _screens(ids: dict[str, str]) -> dict[str, str]:
     return {
         "limits": "/limits/",
         "limit": "/limits/voice-calls/",
-        "edit": "/limits/voice-calls/edit/",
+        "edit": "/limits/partner-api/edit/",
         "release": f"/limits/voice-calls/slots/{slot}/release/",
     }
 
