@@ -85,7 +85,9 @@ def _nothing_changed(slot_id: str, limit: LimitState) -> SafeString:
     if slot is None or slot.state in ("reserved", "waiting"):
         return SafeString("Nothing changed. Only a busy slot can be released.")
     if slot.state == "released":
-        return format_html("Nothing changed. That slot was already free (released {}).", instant(slot.ended_at, limit.now))
+        return format_html(
+            "Nothing changed. That slot was already free (released {}).", instant(slot.ended_at, limit.now)
+        )
     return format_html("Nothing changed. That slot was already free. {}", sentences.how_it_ended(slot, limit.now))
 
 

@@ -2,8 +2,10 @@
 
 import html
 import re
+from typing import Any
 
 from django.http import HttpResponse
+from django.test import Client
 
 
 def text(markup: str | HttpResponse) -> str:
@@ -22,3 +24,17 @@ def title(page: HttpResponse) -> str:
     found = re.search(r"<title>(.*?)</title>", page.content.decode(), flags=re.DOTALL)
     assert found is not None
     return html.unescape(found[1])
+
+
+def fields(page: Any) -> dict[str, str]:
+    """Return what the page's form would send, as a browser reads it."""
+    form = re.search(r'<form class="form".*?</form>', page.content.decode(), flags=re.DOTALL)
+    assert form is not None
+    found = re.findall(r'<input [^>]*name="([^"]*)"[^>]*?value="([^"]*)"', form[0])
+    return {name: value for name, value in found if name != "csrfmiddlewaretoken"}
+
+
+def followed(page: Any, studio: Client) -> str:
+    """Return what the page says to which an answer leads."""
+    assert page.status_code == 303
+    return text(studio.get(page["Location"]))

@@ -1,25 +1,18 @@
 """Pause and resume."""
 
 from collections.abc import Callable
-from typing import Any
 
 from django.test import Client
 
 from limits import engine, queries, rules
 from limits.engine import Actor
 from tests.studio.conftest import Ask
-from tests.studio.read import text
+from tests.studio.read import followed, text
 
 ANA = Actor(name="ana@example.com", source="cli")
 M = rules.MINUTE
 
 type Declare = Callable[..., object]
-
-
-def followed(page: Any, studio: Client) -> str:
-    assert page.status_code == 303
-    assert page["Location"] == "/limits/calls/"
-    return text(studio.get(page["Location"]))
 
 
 def calls() -> queries.LimitState:

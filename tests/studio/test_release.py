@@ -13,7 +13,7 @@ from limits.engine import Actor
 from limits.errors import BoxUnreachableError
 from tests.conftest import Clock
 from tests.studio.conftest import Ask
-from tests.studio.read import text
+from tests.studio.read import followed, text
 
 BEN = Actor(name="ben@example.com", source="cli")
 M = rules.MINUTE
@@ -35,12 +35,6 @@ def key(page: Any) -> dict[str, str]:
     found = re.search(r'name="key" value="([0-9a-f]{32})"', page.content.decode())
     assert found is not None
     return {"key": found[1]}
-
-
-def followed(page: Any, studio: Client) -> str:
-    assert page.status_code == 303
-    assert page["Location"] == "/limits/calls/"
-    return text(studio.get(page["Location"]))
 
 
 def test_the_page_names_the_slot_and_says_who_gets_it(studio: Client, declare: Declare, clock: Clock, ask: Ask) -> None:
