@@ -35,6 +35,7 @@ def fields(page: Any) -> dict[str, str]:
 
 
 def followed(page: Any, studio: Client) -> str:
-    """Return what the page says to which an answer leads."""
+    """Return what the limit's page says, to which every change of `calls` leads."""
     assert page.status_code == 303
+    assert page["Location"] == "/limits/calls/"
     return text(studio.get(page["Location"]))
