@@ -14,8 +14,11 @@ browser: environment
 dev: environment
 	@exec scripts/dev
 
+# 25 minutes at the most; a test that hangs ends the run earlier, with the place where it stood.
+TIME_BOX := $(if $(shell command -v timeout),timeout --foreground -s INT -k 60 1500)
+
 test: setup
-	.venv/bin/pytest --durations=10
+	$(TIME_BOX) .venv/bin/pytest --durations=10
 
 lint: environment
 	.venv/bin/ruff check --quiet .
