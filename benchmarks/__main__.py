@@ -6,9 +6,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
 from benchmarks.cases import CASES
 from benchmarks.measure import Result, Rounds
 from benchmarks.server import running_box
@@ -49,24 +46,23 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _print(results: Sequence[Result]) -> None:
-    table = Table()
-    table.add_column("row")
-    table.add_column("what")
-    for heading in ("seen", "floor", "ratio", "rounds", "bar", "verdict"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for result in results:
-        table.add_row(
+    lines = [("row", "seen", "floor", "ratio", "rounds", "bar", "", "what")]
+    lines += [
+        (
             result.name,
-            result.title,
             _figure(result.seen, result.unit),
             _figure(result.floor, result.unit),
             f"{result.ratio:.2f}",
-            f"{min(result.ratios):.2f}-{max(result.ratios):.2f}",
-            f"{'>=' if result.bar.at_least else '<='} {result.bar.ratio:g}",
+            f"{min(result.ratios):.2f} to {max(result.ratios):.2f}",
+            f"{'at least' if result.bar.at_least else 'at most'} {result.bar.ratio:g}",
             _verdict(result),
+            result.title,
         )
-    # As wide as it needs to be in a pipe.
-    Console(width=None if sys.stdout.isatty() else 160).print(table)
+        for result in results
+    ]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
 def _figure(value: float, unit: str) -> str:

@@ -111,6 +111,7 @@ def test_a_killed_dev_leaves_nothing_that_blocks_the_next_start(tmp_path: Path, 
     first.process.kill()
     first.process.wait()
 
+    write_config(workspace)
     second = dev(workspace, port=first.port).ready()
     gone(everything)
     database = second.database()

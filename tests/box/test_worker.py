@@ -95,6 +95,8 @@ def test_a_worker_keeps_ended_slots_as_long_as_it_is_told(box: Database, clock: 
     says(printed, "is ready")
     old = engine.request("voice-calls", key="old")
     engine.release(str(old.slot_id), actor=engine.Actor(name="test", source="cli"))
+    # It expires, and so calls for a pass now.
+    engine.request("voice-calls", key="due")
     clock.advance(3 * 86_400_000)
     new = engine.request("voice-calls", key="new")
     engine.release(str(new.slot_id), actor=engine.Actor(name="test", source="cli"))

@@ -265,3 +265,15 @@ def test_a_long_queue_that_is_withdrawn_leaves_nothing_behind(declare: Declare) 
     release(held[0])
     assert ids("a", "reserved") == [new.slot_id]
     assert {confirm(slot) for slot in gone} == {"withdrawn"}
+
+
+def test_a_run_that_waits_for_the_slot_it_holds_times_out_and_keeps_it(declare: Declare, clock: Clock) -> None:
+    """Q4, case 11: a second call of the same run is a call like any other: no hang, no second holder."""
+    declare(a=(1, HOUR))
+    held = hold("a", run_id="run-1")
+    again = wait("a", run_id="run-1", timeout=5 * SECOND)
+    clock.advance(5 * SECOND)
+    assert confirm(again) == "timed_out"
+    assert state(held) == "busy"
+    assert release(held).released
+    assert counts("a") == (0, 0, 0)
