@@ -110,7 +110,7 @@ def test_an_id_that_is_none_of_this_boxs_slots_is_refused(cli: Cli, declare: Dec
     declare(calls=(1, rules.HOUR))
     done = cli("release", slot, "--yes")
     assert done.code == 1
-    assert re.fullmatch(r"no slot '.*'.* is known in this box; nothing was released", done.refusal)
+    assert re.fullmatch(r"no slot ['\"].*['\"].* is known in this box; nothing was released", done.refusal)
 
 
 def test_a_slot_of_a_limit_no_longer_declared_can_be_released(cli: Cli, declare: Declare) -> None:
