@@ -1,6 +1,7 @@
 """What every test can ask for: a server, an empty box in it, its clock, limits, a browser."""
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,10 @@ from django.db import connections
 from limits import engine, pool
 from tests.chromium import launch_arguments
 from tests.postgres import DATABASE, SERVER, Server
+
+# Whoever runs the tests under `nohup` or in the background ignores these, and every process started here would too.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 KEPT_TABLES = ("installed_function",)
 """What a migrated database has beside its data: it survives the emptying before each test."""

@@ -41,8 +41,10 @@ def limit(name: str, *, db: Database | None = None) -> LimitState | None:
     return _limit_state(rows[0]) if rows else None
 
 
-def near_names(name: str, *, db: Database | None = None) -> list[str]:
-    """Return the names of declared limits that look like `name`, the nearest first, at most three."""
+def near_names(name: object, *, db: Database | None = None) -> list[str]:
+    """Return the names of declared limits that look like `name`, the nearest first, at most three; none for no text."""
+    if not isinstance(name, str):
+        return []
     rows = (db or default()).fetch("SELECT name FROM limits.limit WHERE declared ORDER BY name")
     return difflib.get_close_matches(name[: rules.NAME_LENGTH_MAX].lower(), [row["name"] for row in rows])
 

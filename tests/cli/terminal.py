@@ -64,7 +64,7 @@ class Terminal:
         if not select.select([self._keyboard], [], [], max(0.0, deadline - time.monotonic()))[0]:
             return False
         try:
-            self.shown += os.read(self._keyboard, 4096).decode()
+            self.shown += os.read(self._keyboard, 4096).decode(errors="replace")
         except OSError:
             # Nobody holds the other end any more.
             return False
