@@ -1,7 +1,9 @@
 """What the client's tests share: a client, a relay to lose its connections with, programs that ask, and patience."""
 
+import contextlib
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -77,6 +79,8 @@ class Program:
             stdout=subprocess.PIPE,
             text=True,
             env=os.environ | (environment or {}),
+            # A group of its own: what it forks holds its pipe too, and ends with it.
+            start_new_session=True,
         )
         self._lines: queue.Queue[str] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -87,7 +91,7 @@ class Program:
         for line in self.process.stdout:
             self._lines.put(line.strip())
 
-    def line(self, within: float = 20.0) -> str:
+    def line(self, within: float = 60.0) -> str:
         return self._lines.get(timeout=within)
 
     def say(self) -> None:
@@ -99,7 +103,8 @@ class Program:
         self.process.send_signal(number)
 
     def end(self) -> None:
-        self.process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self._reader.join(5)
         for stream in (self.process.stdin, self.process.stdout):
