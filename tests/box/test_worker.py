@@ -95,11 +95,12 @@ def test_a_worker_keeps_ended_slots_as_long_as_it_is_told(box: Database, clock: 
     says(printed, "is ready")
     old = engine.request("voice-calls", key="old")
     engine.release(str(old.slot_id), actor=engine.Actor(name="test", source="cli"))
-    # It expires, and so calls for a pass now.
-    engine.request("voice-calls", key="due")
     clock.advance(3 * 86_400_000)
     new = engine.request("voice-calls", key="new")
     engine.release(str(new.slot_id), actor=engine.Actor(name="test", source="cli"))
+    # One that expires calls for a pass now.
+    engine.request("voice-calls", key="due")
+    clock.advance(3_600_000)
     eventually(lambda: queries.slot(str(old.slot_id)) is None, why="the old slot is still there")
     assert queries.slot(str(new.slot_id)) is not None
     process.terminate()
