@@ -1,5 +1,5 @@
 # Each target sees to what it needs; none asks anything, and what is done already is quick.
-.PHONY: setup environment browser dev test lint bench mutants screens
+.PHONY: setup environment browser dev test proof lint bench mutants screens
 MAKEFLAGS += --no-print-directory
 
 setup: environment browser
@@ -19,6 +19,10 @@ TIME_BOX := $(if $(shell command -v timeout),timeout --foreground -s INT -k 60 1
 
 test: setup
 	$(TIME_BOX) .venv/bin/pytest --durations=10
+
+# The long form of the races and of the state machine: ten thousand pairs at each capacity, processes killed at random.
+proof: environment
+	STACKBONE_LONG_PROOFS=1 .venv/bin/pytest tests/engine/test_races.py tests/engine/test_state_machine.py
 
 lint: environment
 	.venv/bin/ruff check --quiet .
