@@ -15,10 +15,10 @@ _INSERT: Final = f"""
         asked_at, times_out_at, granted_at, confirmed_at, expires_at
     )
     SELECT {ID.format(limit="l.id", number="l.last_number + n")}, l.id, %(state)s, l.last_number + n,
-           'loaded-' || n, 'call-' || n, 'run-' || n, 'loaded', now, now + interval '1 day',
+           'loaded-' || l.last_number + n, 'call-' || n, 'run-' || n, 'loaded', now, limits.after(now, 86400000 + n),
            CASE %(state)s WHEN 'busy' THEN now END,
            CASE %(state)s WHEN 'busy' THEN now END,
-           CASE %(state)s WHEN 'busy' THEN limits.after(now, l.max_hold) END
+           CASE %(state)s WHEN 'busy' THEN limits.after(now, l.max_hold + n) END
     FROM limits.limit l, generate_series(1, %(count)s) n, limits.clock() now
     WHERE l.name = %(limit)s
 """  # noqa: S608  (constants only)
@@ -35,7 +35,7 @@ _COUNT: Final = """
 """
 
 
-def load(db: Database, limit: str, *, state: str, count: int) -> None:
+def load(db: Database, limit: str, *, state: str, count: int, analyse: bool = True) -> None:
     """Add `count` slots in `state` ("busy" or "waiting") to `limit`, in one transaction, and analyse the table.
 
     Nobody checks the capacity; and waiting slots are right only where nothing is free.
@@ -46,4 +46,5 @@ def load(db: Database, limit: str, *, state: str, count: int) -> None:
             cursor.execute("SELECT limits.lock_limit(l.id) FROM limits.limit l WHERE l.name = %(limit)s", values)
             cursor.execute(_INSERT, values)
             cursor.execute(_COUNT, values)
-        connection.execute("VACUUM ANALYZE limits.slot")
+        if analyse:
+            connection.execute("VACUUM ANALYZE limits.slot")

@@ -65,8 +65,7 @@ def _box(server: Embedded) -> Iterator[Database]:
     url = server.url.replace("/postgres?", "/benchmark?")
     with psycopg.connect(server.url, autocommit=True) as connection:
         connection.execute("CREATE DATABASE benchmark")
-    settings = {"STACKBONE_DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": SETTINGS}
-    subprocess.run([*MIGRATE, "-v", "0"], env=os.environ | settings, cwd=OURS, check=True)
+    migrate(url)
     database = Database(url, application_name="benchmark")
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(scripts.FLOOR_TABLES)
@@ -79,6 +78,12 @@ def _box(server: Embedded) -> Iterator[Database]:
         yield database
     finally:
         database.close()
+
+
+def migrate(url: str) -> None:
+    """Make the database at `url` a box."""
+    settings = {"STACKBONE_DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": SETTINGS}
+    subprocess.run([*MIGRATE, "-v", "0"], env=os.environ | settings, cwd=OURS, check=True)
 
 
 def _wait_until_it_accepts(server: Embedded) -> None:

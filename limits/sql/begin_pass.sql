@@ -23,9 +23,10 @@ BEGIN
     END IF;
     v_gone := limits.gone_workers();
     RETURN QUERY
-        SELECT x.id FROM limits.limit x WHERE x.next_due_at <= v_now
-        UNION
-        SELECT s.limit_id FROM limits.slot s
-        WHERE s.worker_id = ANY (v_gone) AND s.ended_at IS NULL AND s.confirmed_at IS NULL
-        ORDER BY 1;
+        SELECT x.id FROM limits.limit x
+        WHERE x.next_due_at <= v_now OR x.id = ANY (ARRAY(
+            SELECT s.limit_id FROM limits.slot s
+            WHERE s.worker_id = ANY (v_gone) AND s.ended_at IS NULL AND s.confirmed_at IS NULL
+        ))
+        ORDER BY x.id;
 END $$;

@@ -19,7 +19,9 @@ BEGIN
     END IF;
     l := limits.lock_limit(v_limit_id);
     v_now := limits.clock();
-    l := limits.settle(l, v_now);
+    IF l.next_due_at <= v_now THEN
+        l := limits.settle(l, v_now);
+    END IF;
     limit_name := l.name;
     UPDATE limits.slot AS s
     SET state = 'released', ended_at = v_now, ended_by = p_actor, end_reason = p_reason, release_key = p_key
@@ -38,12 +40,14 @@ BEGIN
         released := coalesce(v_slot.release_key = p_key, false);
     END IF;
     state := v_slot.state;
-    granted := -l.reserved;
-    l := limits.grant_free(l, v_now);
-    granted := granted + l.reserved;
-    -- What waited may have been granted just now.
-    IF state = 'waiting' THEN
-        state := (SELECT s.state FROM limits.slot s WHERE s.id = p_slot_id);
+    IF l.waiting > 0 THEN
+        granted := -l.reserved;
+        l := limits.grant_free(l, v_now);
+        granted := granted + l.reserved;
+        -- What waited may have been granted just now.
+        IF state = 'waiting' THEN
+            state := (SELECT s.state FROM limits.slot s WHERE s.id = p_slot_id);
+        END IF;
     END IF;
     PERFORM limits.save_limit(l, v_now);
 END $$;

@@ -23,7 +23,8 @@ BEGIN
     FOR v_slot_id IN
         SELECT s.id FROM limits.slot s
         WHERE s.worker_id = ANY (v_gone) AND s.ended_at IS NULL AND s.confirmed_at IS NULL
-          AND s.limit_id = p_limit_id
+          -- No other index serves this: planned on an empty table all look alike.
+          AND s.limit_id IS NOT DISTINCT FROM p_limit_id
         LIMIT p_batch
     LOOP
         BEGIN
