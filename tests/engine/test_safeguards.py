@@ -1,0 +1,34 @@
+"""What an operation looks at before it acts, seen where nothing else would hold it back."""
+
+from collections.abc import Callable
+
+from limits import engine, pool
+from limits.rules import HOUR
+from tests.engine.steps import ask, confirm, counts, hold, state, wait
+
+type Declare = Callable[..., engine.Synced]
+
+
+def test_a_newcomer_queues_behind_a_waiter_even_beside_a_free_slot(declare: Declare, box: pool.Database) -> None:
+    """A2: a slot that is free while somebody waits is for whoever waits."""
+    declare(calls=(1, HOUR))
+    held, first = hold("calls"), wait("calls")
+    # No operation leaves a slot like this; a person at the database may.
+    with box.connection() as connection:
+        connection.execute(
+            "UPDATE limits.slot SET state = 'released', ended_at = clock_timestamp() WHERE id = %s", [held]
+        )
+        connection.execute("UPDATE limits.limit SET busy = 0")
+    assert ask("calls").state == "waiting"
+    assert confirm(first) == "busy"
+    assert counts("calls") == (1, 0, 1)
+
+
+def test_whoever_still_waits_cannot_confirm(declare: Declare) -> None:
+    """A3, Q6: only a reservation is confirmed, whoever asks how long the queue still is."""
+    declare(calls=(1, HOUR))
+    hold("calls")
+    slot = wait("calls")
+    assert confirm(slot) == "waiting"
+    assert state(slot) == "waiting"
+    assert counts("calls") == (1, 0, 1)
