@@ -28,12 +28,53 @@ BEGIN
         PERFORM limits.save_limit(l, v_now);
     END IF;
 
+    v_due_at := limits.after(v_now, p_timeout);
+    IF NOT l.declared THEN
+        outcome := 'undeclared';
+    ELSIF l.waiting = 0 AND l.paused_at IS NULL AND l.busy + l.reserved < l.capacity THEN
+        outcome := 'busy';
+        v_due_at := limits.after(v_now, l.max_hold);
+        l.busy := l.busy + 1;
+    ELSIF p_timeout = 0 THEN
+        outcome := 'no_slot';
+    ELSE
+        outcome := 'waiting';
+        l.waiting := l.waiting + 1;
+        "position" := l.waiting;
+        IF NOT limits.hold_worker(p_worker_id) THEN
+            outcome := 'gone';
+            RETURN;
+        END IF;
+    END IF;
+    IF outcome IN ('busy', 'waiting') THEN
+        l.last_number := l.last_number + 1;
+        l.next_due_at := least(l.next_due_at, v_due_at);
+        -- Its key names the call: where it has a slot already, nothing is stored, and l is forgotten.
+        INSERT INTO limits.slot (
+            id, limit_id, state, number, key, label, run_id, workflow, worker_id,
+            asked_at, times_out_at, granted_at, confirmed_at, expires_at
+        ) VALUES (
+            v_new_id, l.id, outcome, l.last_number, p_key, p_label, p_run_id, p_workflow, p_worker_id,
+            v_now, limits.after(v_now, p_timeout),
+            CASE outcome WHEN 'busy' THEN v_now END,
+            CASE outcome WHEN 'busy' THEN v_now END,
+            CASE outcome WHEN 'busy' THEN v_due_at END
+        ) ON CONFLICT (limit_id, key) WHERE ended_at IS NULL DO NOTHING;
+        IF FOUND THEN
+            PERFORM limits.save_limit(l, v_now);
+            slot_id := v_new_id;
+            wait_left := p_timeout;
+            RETURN;
+        END IF;
+    END IF;
+
     -- As a range in order, which only the index of keys gives: planned on an empty table all indexes look alike.
     SELECT s.id, s.state, s.times_out_at, s.worker_id INTO v_slot FROM limits.slot s
     WHERE s.limit_id = l.id AND s.key BETWEEN p_key AND p_key AND s.ended_at IS NULL
     ORDER BY s.key;
     IF FOUND THEN
         outcome := v_slot.state;
+        "position" := NULL;
         -- Asked again from another process, like a redelivered task: from now on that one waits.
         IF v_slot.state <> 'busy' AND p_worker_id IS NOT NULL AND v_slot.worker_id IS DISTINCT FROM p_worker_id
         THEN
@@ -45,43 +86,5 @@ BEGIN
         END IF;
         slot_id := v_slot.id;
         wait_left := limits.milliseconds(v_now, v_slot.times_out_at);
-        RETURN;
     END IF;
-    IF NOT l.declared THEN
-        outcome := 'undeclared';
-        RETURN;
-    END IF;
-
-    IF l.waiting = 0 AND l.paused_at IS NULL AND l.busy + l.reserved < l.capacity THEN
-        outcome := 'busy';
-        v_due_at := limits.after(v_now, l.max_hold);
-        l.busy := l.busy + 1;
-    ELSIF p_timeout = 0 THEN
-        outcome := 'no_slot';
-        RETURN;
-    ELSE
-        outcome := 'waiting';
-        v_due_at := limits.after(v_now, p_timeout);
-        l.waiting := l.waiting + 1;
-        "position" := l.waiting;
-        IF NOT limits.hold_worker(p_worker_id) THEN
-            outcome := 'gone';
-            RETURN;
-        END IF;
-    END IF;
-    slot_id := v_new_id;
-    wait_left := p_timeout;
-    l.last_number := l.last_number + 1;
-    l.next_due_at := least(l.next_due_at, v_due_at);
-    INSERT INTO limits.slot (
-        id, limit_id, state, number, key, label, run_id, workflow, worker_id,
-        asked_at, times_out_at, granted_at, confirmed_at, expires_at
-    ) VALUES (
-        slot_id, l.id, outcome, l.last_number, p_key, p_label, p_run_id, p_workflow, p_worker_id,
-        v_now, limits.after(v_now, p_timeout),
-        CASE outcome WHEN 'busy' THEN v_now END,
-        CASE outcome WHEN 'busy' THEN v_now END,
-        CASE outcome WHEN 'busy' THEN v_due_at END
-    );
-    PERFORM limits.save_limit(l, v_now);
 END $$;
