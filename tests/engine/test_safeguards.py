@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from limits import engine, pool
-from limits.rules import HOUR
-from tests.engine.steps import ask, confirm, counts, hold, state, wait
+from limits.rules import HOUR, MINUTE
+from tests.conftest import Clock
+from tests.engine.steps import OPERATOR, ask, confirm, counts, hold, state, wait
 
 type Declare = Callable[..., engine.Synced]
 
@@ -32,3 +35,17 @@ def test_whoever_still_waits_cannot_confirm(declare: Declare) -> None:
     assert confirm(slot) == "waiting"
     assert state(slot) == "waiting"
     assert counts("calls") == (1, 0, 1)
+
+
+def test_reservations_that_end_together_lapse_in_one_pass_though_a_batch_takes_two(
+    declare: Declare, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F8, Q6: one raise granted them, so they end at one instant, which no batch may step over."""
+    monkeypatch.setattr(engine, "_SWEEP_BATCH", 2)
+    declare(calls=(1, HOUR))
+    hold("calls")
+    for _ in range(5):
+        wait("calls")
+    assert engine.edit("calls", actor=OPERATOR, capacity=6).granted == 5
+    clock.advance(2 * MINUTE)
+    assert engine.sweep() == engine.Swept(lapsed=5, granted=5)

@@ -1,81 +1,109 @@
-"""`python -m tests.mutants`: breaks the SQL, one mutant after the other, and demands that its test fails."""
+"""`python -m tests.mutants [NAME…]`: breaks the SQL, mutant after mutant, and demands that the test of each fails."""
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+from xml.etree import ElementTree
 
-from tests.mutants.catalogue import FILES, MUTANTS
+from tests.mutants.catalogue import FILES, MUTANTS, Mutant
 
 ROOT: Final = Path(__file__).parents[2]
 NEEDED: Final = ("benchmarks", "limits", "stackbone", "studio", "static", "templates", "tests", "pyproject.toml")
 PATIENCE: Final = 180
-"""Seconds after which a test that hangs counts as one that noticed."""
-
+AT_ONCE: Final = 2
 PASSED, FAILED = 0, 1
+REASON_LENGTH: Final = 90
 
 
 def main(names: Sequence[str]) -> int:
     """Run all mutants, or those whose name contains one of `names`; return 1 if one survives."""
     chosen = [mutant for mutant in MUTANTS if not names or any(name in mutant.name for name in names)]
-    with tempfile.TemporaryDirectory(prefix="stackbone-mutants-") as folder:
-        copy = Path(folder)
-        # Others may run tests as another user.
-        copy.chmod(0o755)
-        for name in NEEDED:
-            _copy(ROOT / name, copy / name)
-        unbroken = _pytest(copy, sorted({mutant.test for mutant in chosen}))
-        if unbroken != PASSED:
-            print("the tests fail without any mutant")
-            return 1
-        survivors = 0
-        for mutant in chosen:
-            file = copy / FILES / f"{mutant.file}.sql"
-            whole = file.read_text(encoding="utf-8")
-            begun = time.monotonic()
-            file.write_text(mutant.applied(copy), encoding="utf-8")
-            noticed = _pytest(copy, [mutant.test]) == FAILED
-            file.write_text(whole, encoding="utf-8")
-            survivors += not noticed
-            verdict = "killed  " if noticed else "SURVIVED"
-            print(f"{verdict} {time.monotonic() - begun:5.1f} s  {mutant.name}  ({mutant.test})", flush=True)
-    print(f"{len(chosen) - survivors} of {len(chosen)} mutants killed")
+    begun = time.monotonic()
+    if not chosen:
+        print("no mutant is called like that")
+        return 1
+    with copy_of_the_project() as copy:
+        code, report = run_tests(copy, sorted({mutant.test for mutant in chosen}))
+    if code != PASSED:
+        print(f"the tests fail without any mutant:\n{report}")
+        return 1
+    survivors = 0
+    with ThreadPoolExecutor(AT_ONCE) as several:
+        for mutant, (reason, outcome) in zip(chosen, several.map(tried, chosen), strict=True):
+            survivors += reason is None
+            verdict = "SURVIVED" if reason is None else "killed  "
+            print(f"{verdict}  {mutant.name}\n          {mutant.test}\n          {reason or outcome}", flush=True)
+    print(f"{len(chosen) - survivors} of {len(chosen)} mutants killed in {time.monotonic() - begun:.0f} s")
     return 1 if survivors else 0
 
 
-def _copy(source: Path, target: Path) -> None:
-    if source.is_dir():
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
-    else:
-        shutil.copy(source, target)
+def tried(mutant: Mutant) -> tuple[str | None, str]:
+    """Return by which assertion the test noticed the mutant, none if by none, and how its run ended."""
+    with copy_of_the_project() as copy:
+        broken = mutant.applied(copy)
+        (copy / FILES / f"{mutant.file}.sql").write_text(broken, encoding="utf-8")
+        code, report = run_tests(copy, [mutant.test])
+        return (failed_assertion(copy / "report.xml") if code == FAILED else None), report
 
 
-def _pytest(copy: Path, tests: Iterable[str]) -> int:
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
-    environment = os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+@contextmanager
+def copy_of_the_project() -> Iterator[Path]:
+    """Lend a copy in a temporary folder: the project itself is never broken."""
+    with tempfile.TemporaryDirectory(prefix="stackbone-mutants-") as folder:
+        copy = Path(folder).resolve()
+        # PostgreSQL may run as another user.
+        copy.chmod(0o755)
+        for name in NEEDED:
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, copy / name)
+        yield copy
+
+
+def run_tests(copy: Path, tests: Sequence[str]) -> tuple[int, str]:
+    """Run tests of the copy against the copy; return pytest's exit code, and what it said or why it ended."""
     process = subprocess.Popen(
-        [*command, *(f"tests/engine/{test}" for test in tests)],
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--junitxml=report.xml"]
+        + [f"tests/engine/{test}" for test in tests],
         cwd=copy,
-        env=environment,
+        # Before the project itself, which the environment has installed as editable.
+        env=os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
     try:
-        printed, _ = process.communicate(timeout=PATIENCE)
+        printed, _ = process.communicate(timeout=PATIENCE * len(tests))
     except subprocess.TimeoutExpired:
-        # As Ctrl-C: the run takes its server down.
-        process.send_signal(2)
-        process.communicate()
-        return FAILED
-    if process.returncode not in (PASSED, FAILED):
-        print(printed)
-    return process.returncode
+        # As Ctrl-C: the run takes its server down. A test that hangs has noticed nothing.
+        process.send_signal(signal.SIGINT)
+        printed, _ = process.communicate()
+        return signal.SIGINT, f"no end after {PATIENCE * len(tests)} s\n{printed}"
+    return process.returncode, printed
+
+
+def failed_assertion(report: Path) -> str | None:
+    """Return the first assertion that failed, in the test or in the check after it; none if something else did.
+
+    A mutant that PostgreSQL does not even install fails every test, and proves nothing about any.
+    """
+    for found in ElementTree.parse(report).iter():
+        if found.tag in ("failure", "error"):
+            line = found.get("message", "").partition("\n")[0]
+            if "assert" in line.lower() or "DID NOT RAISE" in line:
+                return line[:REASON_LENGTH]
+    return None
 
 
 if __name__ == "__main__":
