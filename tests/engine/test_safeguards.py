@@ -7,7 +7,7 @@ import pytest
 from limits import engine, pool
 from limits.rules import HOUR, MINUTE
 from tests.conftest import Clock
-from tests.engine.steps import OPERATOR, ask, confirm, counts, hold, state, wait
+from tests.engine.steps import OPERATOR, ask, confirm, counts, hold, release, state, wait
 
 type Declare = Callable[..., engine.Synced]
 
@@ -35,6 +35,17 @@ def test_whoever_still_waits_cannot_confirm(declare: Declare) -> None:
     assert confirm(slot) == "waiting"
     assert state(slot) == "waiting"
     assert counts("calls") == (1, 0, 1)
+
+
+def test_a_confirmation_sent_again_uses_up_no_reservation_of_another(declare: Declare) -> None:
+    """Q6: its answer was lost; the second time there is nothing left to do."""
+    declare(calls=(2, HOUR))
+    held = [hold("calls"), hold("calls")]
+    first, second = wait("calls"), wait("calls")
+    assert [release(slot).granted for slot in held] == [1, 1]
+    assert [confirm(first), confirm(first)] == ["busy", "busy"]
+    assert counts("calls") == (1, 1, 0)
+    assert state(second) == "reserved"
 
 
 def test_reservations_that_end_together_lapse_in_one_pass_though_a_batch_takes_two(
