@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 
 from stackbone import children
 from stackbone.children import Child, Guard, Log, Plan
-from tests.box.conftest import command_of, eventually, gone
+from tests.box.conftest import eventually, gone
 
 IGNORES_TERM = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(99)"
@@ -178,15 +179,14 @@ def test_a_killed_guardian_is_replaced_and_knows_everybody() -> None:
         child = stage.child(IGNORES_TERM)
         child.start()
         await stage.says("up")
-        first = _guardian()
-        first.kill()
+        first = _guardian_of(stage)
+        os.kill(first.pid, signal.SIGKILL)
         async with asyncio.timeout(60):
-            while (second := _guardian()) is None or second.pid == first.pid:
+            while (second := _guardian_of(stage)) is first:
                 await asyncio.sleep(0.02)
         # What a killed supervisor does to the pipe.
-        assert stage.guard._process is not None
-        assert stage.guard._process.stdin is not None
-        stage.guard._process.stdin.close()
+        assert second.stdin is not None
+        second.stdin.close()
         await stage.says("was killed by SIGKILL")
         await child.stop()
 
@@ -216,11 +216,10 @@ asyncio.run(main())
     gone(left)
 
 
-def _guardian() -> psutil.Process | None:
-    for process in psutil.Process().children():
-        if any(part.endswith("guardian.py") for part in command_of(process)):
-            return process
-    return None
+def _guardian_of(stage: Stage) -> Process:
+    """Return the guardian that has been told of every child, not one that is only starting."""
+    assert stage.guard._process is not None
+    return stage.guard._process
 
 
 def _is_zombie(pid: int) -> bool:
