@@ -54,6 +54,23 @@ def test_no_screen_has_a_barrier_or_scrolls_sideways(
         check(page, name)
 
 
+@pytest.mark.parametrize("width", [640, 375])
+def test_the_list_is_sorted_by_sight_and_keyboard_on_a_narrow_screen(
+    open_page: Open, call_center: dict[str, str], width: int
+) -> None:
+    """S6: at 200 % zoom too, each sort stands where it is seen and focus never goes where nothing is."""
+    page = open_page("/limits/", width=width)
+    sorts = page.locator("thead .sort")
+    assert [sort.inner_text() for sort in sorts.all()] == ["Limit", "Busy / capacity", "Waiting", "Oldest wait", "State"]
+    for sort in sorts.all():
+        seen = "at => { const box = at.getBoundingClientRect();"
+        seen += " return at.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)) }"
+        assert sort.evaluate(seen), sort.inner_text()
+    sorts.nth(2).click()
+    assert page.locator("tbody th").first.inner_text().strip() == "sms-out"
+    assert not scrolls_sideways(page)
+
+
 @pytest.mark.parametrize(("path", "highest"), [("/limits/", 38), ("/limits/voice-calls/", 36)])
 def test_a_row_is_one_line_on_a_wide_screen(
     open_page: Open, call_center: dict[str, str], path: str, highest: int
