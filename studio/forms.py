@@ -121,19 +121,30 @@ class EditForm(ReasonForm):
         value: int | None = self.cleaned_data.get("max_hold")
         return value
 
-    def stale(self, limit: LimitState) -> list[str]:
-        """Return the touched fields that somebody else changed since the person saw them."""
-        return [f for f in self.touched if getattr(limit, f).effective != self.cleaned_data[f"expected_{f}"]]
+    @property
+    def stored(self) -> list[str]:
+        """The touched fields whose value an override holds already, as after the same form was sent before."""
+        return [f for f in self.touched if getattr(self.limit, f).override == self.cleaned_data[f]]
+
+    @property
+    def pending(self) -> list[str]:
+        """The touched fields that are still to be stored."""
+        return [field for field in self.touched if field not in self.stored]
+
+    @property
+    def stale(self) -> list[str]:
+        """The fields to be stored that somebody else changed since the person saw them."""
+        return [f for f in self.pending if getattr(self.limit, f).effective != self.cleaned_data[f"expected_{f}"]]
 
     def changes(self) -> dict[str, Any]:
-        """Return the arguments of `engine.edit`: touched fields, each with the value its editor saw."""
-        wanted = [name for field in self.touched for name in (field, f"expected_{field}")]
+        """Return the arguments of `engine.edit`: the fields to be stored, each with the value its editor saw."""
+        wanted = [name for field in self.pending for name in (field, f"expected_{field}")]
         return {name: self.cleaned_data[name] for name in [*wanted, "reason"]}
 
-    def rebased(self, limit: LimitState) -> "EditForm":
-        """Return the same entries over newer values in force: what was touched stays as typed, the rest follows."""
+    def rebased(self) -> "EditForm":
+        """Return the same entries over the values in force: what was touched stays as typed, the rest follows."""
         kept = {field: self[field].value() for field in self.touched}
-        return EditForm(_in_force(limit) | kept | {"reason": self["reason"].value()}, limit=limit)
+        return EditForm(_in_force(self.limit) | kept | {"reason": self["reason"].value()}, limit=self.limit)
 
 
 def _in_force(limit: LimitState) -> dict[str, Any]:

@@ -22,12 +22,8 @@ def started(granted: int) -> SafeString:
 
 
 def edited(form: EditForm) -> SafeString:
-    """Say what an edit stored."""
-    said = []
-    if "capacity" in form.touched:
-        said.append(format_html("Capacity is now {}.", grouped(form.cleaned_data["capacity"])))
-    if "max_hold" in form.touched:
-        said.append(format_html("Max hold is now {} for new slots.", setting(form.cleaned_data["max_hold"])))
+    """Say what an edit stored, and what was stored before it."""
+    said = [_edited(field, form.cleaned_data[field], again=field in form.stored) for field in form.touched]
     return mark_safe(" ".join(said)) if said else SafeString("No changes.")
 
 
@@ -51,17 +47,25 @@ def resumed(limit: LimitState, done: Edited) -> SafeString:
     return format_html("{} hands out slots again.", limit.name)
 
 
-def stale(form: EditForm, limit: LimitState) -> list[tuple[str, SafeString]]:
+def stale(form: EditForm) -> dict[str, SafeString]:
     """Say for each touched field that somebody else changed: who, to what, and what became of the entry."""
-    return [(field, _stale(form, field, getattr(limit, field), limit)) for field in form.stale(limit)]
+    return {field: _stale(form, field, getattr(form.limit, field)) for field in form.stale}
 
 
-def _stale(form: EditForm, field: str, now: Setting, limit: LimitState) -> SafeString:
+def _edited(field: str, value: int, *, again: bool) -> SafeString:
+    if again:
+        return format_html("{} is {} already.", WORDS[field], written(field, value))
+    text = "{} is now {}." if field == "capacity" else "{} is now {} for new slots."
+    return format_html(text, WORDS[field], written(field, value))
+
+
+def _stale(form: EditForm, field: str, now: Setting) -> SafeString:
     word, value = WORDS[field].lower(), written(field, now.effective)
+    at = instant(now.override_at, form.limit.now)
     if now.override is None:
         does = format_html("The {} is {} now, as declared.", word, value)
     else:
-        does = format_html("{} set {} to {} at {}.", now.override_by, word, value, instant(now.override_at, limit.now))
+        does = format_html("{} set {} to {} at {}.", now.override_by, word, value, at)
     return format_html(
         "This limit changed while you were editing. {} Your {} is still in the form; check and save again.",
         does,

@@ -78,18 +78,19 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
     form = EditForm(request.POST, limit=limit)
     if not form.is_valid():
         return _edit_page(request, limit, form, status=422)
-    if form.stale(limit):
-        return _stale_page(request, limit, form)
+    if form.stale:
+        return _stale_page(request, form)
     said = _preview(limit, capacity=form.cleaned_data["capacity"], max_hold=form.cleaned_data["max_hold"], notes=True)
     if "preview" in request.POST:
         return _edit_page(request, limit, form, said=said)
     if not _answered(request, said, form.cleaned_data["capacity"]):
         return _edit_page(request, limit, form, said=said, status=422)
     try:
-        done = engine.edit(name, actor=actor(request), **form.changes()) if form.touched else None
+        done = engine.edit(name, actor=actor(request), **form.changes()) if form.pending else None
     except ChangedMeanwhileError:
-        return _stale_page(request, _declared(name), form)
-    return _done(request, name, done, outcomes.edited(form))
+        # Somebody was faster than this look at the limit, so it takes another one.
+        return edit(request, name)
+    return _done(request, name, done, outcomes.edited(form), again=bool(form.stored))
 
 
 @_reads_and_acts
@@ -186,8 +187,8 @@ def _edit_page(
     return render(request, "limits/edit.html", context, status=status)
 
 
-def _stale_page(request: HttpRequest, limit: LimitState, form: EditForm) -> HttpResponse:
-    context = {"limit": limit, "form": form.rebased(limit), "stale": outcomes.stale(form, limit), "now": limit.now}
+def _stale_page(request: HttpRequest, form: EditForm) -> HttpResponse:
+    context = {"limit": form.limit, "form": form.rebased(), "stale": outcomes.stale(form), "now": form.limit.now}
     return render(request, "limits/edit.html", context, status=409)
 
 
@@ -216,12 +217,12 @@ def _reset_page(
     return render(request, "limits/reset.html", context, status=status)
 
 
-def _done(request: HttpRequest, name: str, done: Edited | None, text: SafeString) -> HttpResponse:
-    # The answer to an edit, reset, pause or resume; none where there was nothing to do.
-    if done is None or not done.changed:
-        messages.info(request, text)
-    elif done.granted:
-        messages.success(request, format_html("{} {}", text, outcomes.started(done.granted)))
-    else:
-        messages.success(request, text)
+def _done(
+    request: HttpRequest, name: str, done: Edited | None, text: SafeString, *, again: bool = False
+) -> HttpResponse:
+    # The answer to an edit, reset, pause or resume; none where there was nothing to do. Done before is done.
+    if done is not None and done.granted:
+        text = format_html("{} {}", text, outcomes.started(done.granted))
+    changed = done is not None and done.changed
+    messages.add_message(request, messages.SUCCESS if changed or again else messages.INFO, text)
     return see_other("limit", name)

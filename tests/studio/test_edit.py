@@ -255,6 +255,44 @@ def test_the_second_of_two_editors_gets_both_values_and_decides(studio: Client, 
     assert (calls().capacity.effective, calls().max_hold.effective) == (30, 60 * M)
 
 
+def test_the_same_save_sent_again_is_no_conflict_with_oneself(studio: Client, declare: Declare) -> None:
+    """O7, case 73: a retry, or Save after Back, meets its own work; what it adds is stored."""
+    declare(calls=(20, 45 * M))
+    mine = fields(studio.get(PATH)) | {"capacity": "44", "save": "1"}
+    assert "Capacity is now 44." in followed(studio.post(PATH, mine), studio)
+    before = queries.changes()
+    again = studio.get(studio.post(PATH, mine)["Location"]).content.decode()
+    assert '<p class="notice notice-success" role="status">Capacity is 44 already.</p>' in again
+    assert queries.changes() == before
+    more = followed(studio.post(PATH, mine | {"max_hold": "2h"}), studio)
+    assert "Capacity is 44 already. Max hold is now 2h for new slots." in more
+
+
+def test_the_same_save_sent_twice_at_once_is_no_conflict_with_oneself(
+    studio: Client, declare: Declare, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """O7, case 73: the twin wins between our look and our save."""
+    declare(calls=(20, 45 * M))
+    mine = fields(studio.get(PATH)) | {"capacity": "44", "save": "1"}
+    edit = engine.edit
+
+    def overtaken(*args: Any, **kwargs: Any) -> Any:
+        edit(*args, **kwargs)
+        return edit(*args, **kwargs)
+
+    monkeypatch.setattr(engine, "edit", overtaken)
+    assert "Capacity is 44 already." in followed(studio.post(PATH, mine), studio)
+
+
+def test_a_value_that_a_deploy_brought_meanwhile_is_still_asked_about(studio: Client, declare: Declare) -> None:
+    """O5, O7: the same value, but no override holds it yet."""
+    declare(calls=(20, 45 * M))
+    mine = fields(studio.get(PATH)) | {"capacity": "44", "save": "1"}
+    declare(calls=(44, 45 * M))
+    assert studio.post(PATH, mine).status_code == 409
+    assert not calls().overridden
+
+
 def test_a_change_of_the_other_field_is_no_conflict(studio: Client, declare: Declare) -> None:
     """O7: per field."""
     declare(calls=(20, 45 * M))
