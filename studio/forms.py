@@ -115,11 +115,10 @@ class EditForm(ReasonForm):
     @property
     def echo(self) -> int | None:
         """The max hold as it was understood, in milliseconds; none for what is none."""
-        if not self.is_bound:
-            return self.limit.max_hold.effective
-        self.is_valid()
-        value: int | None = self.cleaned_data.get("max_hold")
-        return value
+        try:
+            return MaxHoldField().to_python(self["max_hold"].value())
+        except ValidationError:
+            return None
 
     @property
     def stored(self) -> list[str]:

@@ -188,8 +188,11 @@ def _edit_page(
 
 
 def _stale_page(request: HttpRequest, form: EditForm) -> HttpResponse:
-    context = {"limit": form.limit, "form": form.rebased(), "stale": outcomes.stale(form), "now": form.limit.now}
-    return render(request, "limits/edit.html", context, status=409)
+    newer = form.rebased()
+    newer.full_clean()
+    for field, text in outcomes.stale(form).items():
+        newer.add_error(field, text)
+    return _edit_page(request, form.limit, newer, status=409)
 
 
 def _reset_page(

@@ -255,6 +255,30 @@ def test_the_second_of_two_editors_gets_both_values_and_decides(studio: Client, 
     assert (calls().capacity.effective, calls().max_hold.effective) == (30, 60 * M)
 
 
+@pytest.mark.parametrize(
+    ("field", "typed", "others"), [("capacity", "30", {"capacity": 25}), ("max_hold", "2h", {"max_hold": 60 * M})]
+)
+def test_a_conflict_is_told_at_its_field_in_the_words_of_the_summary(
+    studio: Client, declare: Declare, field: str, typed: str, others: dict[str, int]
+) -> None:
+    """S6: the field is marked invalid and described by the message; what it means is still echoed."""
+    declare(calls=(20, 45 * M))
+    mine = fields(studio.get(PATH))
+    engine.edit("calls", actor=BEN, **others)
+    page = studio.post(PATH, mine | {field: typed, "save": "1"})
+    said = re.findall(r"This limit changed while you were editing\..*?save again\.", text(page))
+    assert len(said) == 2
+    assert said[0] == said[1]
+    shown = page.content.decode()
+    hyphened = field.replace("_", "-")
+    assert f'<p class="field-error" id="{hyphened}-error">' in shown
+    (typed_into,) = re.findall(r'<input [^>]*aria-invalid="true"[^>]*>', shown)
+    assert f'id="id_{field}"' in typed_into
+    assert f"{hyphened}-error" in typed_into
+    assert ("= 2 hours" in text(page)) is (field == "max_hold")
+    assert title(page) == "Error: Edit calls · Studio"
+
+
 def test_the_same_save_sent_again_is_no_conflict_with_oneself(studio: Client, declare: Declare) -> None:
     """O7, case 73: a retry, or Save after Back, meets its own work; what it adds is stored."""
     declare(calls=(20, 45 * M))
