@@ -10,7 +10,7 @@ from limits.rules import DAY, HOUR, MINUTE, SECOND
 
 NOTHING: Final = "–"
 
-_UNITS: Final = ((DAY, "d", "day"), (HOUR, "h", "hour"), (MINUTE, "m", "minute"), (SECOND, "s", "second"))
+_UNITS: Final = ((DAY, "d"), (HOUR, "h"), (MINUTE, "m"), (SECOND, "s"))
 
 
 def grouped(number: int) -> str:
@@ -30,19 +30,8 @@ def milliseconds(start: datetime, end: datetime) -> int:
 
 def duration_short(length: int) -> str:
     """Write a figure in its largest unit alone: "14s", "26m", "23h", "2d"."""
-    size, letter, _ = _UNITS[_first_unit(length)]
+    size, letter = next((unit for unit in _UNITS if length >= unit[0]), _UNITS[-1])
     return f"{length // size}{letter}"
-
-
-def duration_words(length: int) -> str:
-    """Write a duration for a sentence: "12 minutes", "1 hour 30 minutes"; two units at most."""
-    place = _first_unit(length)
-    words: list[str] = []
-    for size, _, word in _UNITS[place : place + 2]:
-        number, length = divmod(length, size)
-        if number or not words:
-            words.append(counted(number, word, f"{word}s"))
-    return " ".join(words)
 
 
 def clock(at: datetime, *, now: datetime | None = None) -> str:
@@ -63,7 +52,3 @@ def clock_full(at: datetime) -> str:
 def clock_machine(at: datetime) -> str:
     """Write an instant for programs: "2026-12-02T14:32:08.250Z"."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _first_unit(length: int) -> int:
-    return next((place for place, unit in enumerate(_UNITS) if length >= unit[0]), len(_UNITS) - 1)

@@ -59,9 +59,9 @@ def duration_short(milliseconds: int | None) -> str:
 
 
 @register.filter
-def duration_words(milliseconds: int) -> str:
-    """Write a duration for a sentence: "1 hour 30 minutes"."""
-    return wording.duration_words(milliseconds)
+def setting_words(milliseconds: int) -> str:
+    """Write a setting out, whole: "1 hour 30 minutes"."""
+    return durations.format_words(milliseconds)
 
 
 @register.filter

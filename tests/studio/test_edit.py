@@ -222,6 +222,24 @@ def test_a_capacity_in_plain_digits_is_taken(studio: Client, declare: Declare, t
     assert calls().capacity.effective == int(typed)
 
 
+@pytest.mark.parametrize(
+    ("typed", "echo"),
+    [
+        ("1ms", "1 millisecond"),
+        ("500ms", "500 milliseconds"),
+        ("1m500ms", "1 minute 500 milliseconds"),
+        ("1h1m1s", "1 hour 1 minute 1 second"),
+        ("29d23h59m59s", "29 days 23 hours 59 minutes 59 seconds"),
+        ("90m", "1 hour 30 minutes"),
+    ],
+)
+def test_a_max_hold_is_echoed_to_the_last_unit(studio: Client, declare: Declare, typed: str, echo: str) -> None:
+    """D3, S4: the echo is what will be stored, not about that."""
+    declare(calls=(20, 45 * M))
+    page = studio.post(PATH, fields(studio.get(PATH)) | {"max_hold": typed, "preview": "1"})
+    assert f'id="max-hold-echo">= {echo}</p>' in page.content.decode()
+
+
 def test_a_reason_that_is_too_long_or_holds_control_signs_is_refused(studio: Client, declare: Declare) -> None:
     """O7: the reason is kept for ever; what can't be kept is refused before anything changes."""
     declare(calls=(20, 45 * M))
