@@ -106,6 +106,29 @@ def test_no_form_with_errors_or_warnings_has_a_barrier(
     check(page, "conflict")
 
 
+def test_a_printed_page_keeps_its_tables(open_page: Open, call_center: dict[str, str]) -> None:
+    """S6: on paper, narrower than many a window, heads repeat on each sheet and nothing is offered to be pressed."""
+    for path in ("/limits/", "/limits/voice-calls/"):
+        # A4 with margins of a centimetre.
+        page = open_page(path, width=718)
+        page.emulate_media(media="print")
+        shown = "at => getComputedStyle(at).display"
+        assert page.locator("thead").first.evaluate(shown) == "table-header-group"
+        assert {row.evaluate(shown) for row in page.locator("tbody tr").all()} == {"table-row"}
+        assert not any(button.is_visible() for button in page.locator(".button, button").all())
+        assert not scrolls_sideways(page)
+
+
+def test_type_twice_as_large_keeps_the_list_in_its_window(open_page: Open, call_center: dict[str, str]) -> None:
+    """S6: who sets larger type in the browser gets the layout of a narrower window."""
+    page = open_page("/limits/")
+    page.context.new_cdp_session(page).send("Page.setFontSizes", {"fontSizes": {"standard": 32}})
+    page.reload()
+    assert page.evaluate("getComputedStyle(document.documentElement).fontSize") == "32px"
+    assert page.locator("tbody tr").first.evaluate("at => getComputedStyle(at).display") == "flex"
+    assert not scrolls_sideways(page)
+
+
 def test_long_and_hostile_labels_keep_the_page_in_its_window(open_page: Open, declare: Callable[..., object]) -> None:
     """Case 67: layout intact, whatever a label holds."""
     name = "w" * 64
