@@ -91,6 +91,12 @@ def instant(at: datetime | None, now: datetime | None = None) -> str:
     )
 
 
+@register.filter
+def instant_full(at: datetime) -> str:
+    """Write an instant in UTC with its day and year, for what outlives the day: "2 Dec 2026, 14:32:08 UTC"."""
+    return wording.clock_full(at)
+
+
 @register.simple_tag
 def icon(name: str) -> SafeString:
     """Draw one of the shapes of `components/symbols.html`; the word beside it carries the meaning."""

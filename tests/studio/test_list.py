@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from limits import engine, pool, rules
+from limits import engine, pool, queries, rules
 from limits.engine import Actor
 from studio import listing
 from tests.conftest import Clock
@@ -130,6 +130,18 @@ def test_markup_in_the_search_is_shown_literally(studio: Client, busy_box: None)
 def test_trouble_stands_in_the_title(studio: Client, busy_box: None) -> None:
     """S1: a tab in the background tells that something is over."""
     assert title(studio.get("/limits/")) == "▲1 Limits · Studio"
+
+
+@pytest.mark.parametrize("path", ["/limits/", "/limits/over/", "/limits/over/edit/", "/limits/over/pause/"])
+def test_a_printed_page_says_of_which_day_its_numbers_are(studio: Client, busy_box: None, path: str) -> None:
+    """S6: paper outlives the day."""
+    printed = re.search(r'<p class="printed">(.*?)</p>', studio.get(path).content.decode())
+    assert printed is not None
+    found = queries.limit("over")
+    assert found is not None
+    address, _, day = printed[1].partition(" · ")
+    assert address == f"http://testserver{path}"
+    assert re.fullmatch(rf"Data as of {found.now.day} {found.now:%b %Y}, \d\d:\d\d:\d\d UTC", day)
 
 
 def test_the_list_costs_one_query(studio: Client, busy_box: None, statements: list[str]) -> None:
