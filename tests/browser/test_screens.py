@@ -6,7 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-from limits import engine, rules
+from limits import engine, pool, rules
 from tests.browser.conftest import THEMES, Open, scrolls_sideways
 from tests.scene import ANA
 
@@ -104,6 +104,26 @@ def test_no_form_with_errors_or_warnings_has_a_barrier(
     page.get_by_role("button", name="Save anyway: capacity 2").click()
     assert "This limit changed while you were editing" in page.locator("#errors").inner_text()
     check(page, "conflict")
+
+
+def test_the_longest_figures_keep_the_list_in_its_window(
+    open_page: Open, declare: Callable[..., object], box: pool.Database
+) -> None:
+    """S1, S6: at every width between a phone and a screen, as a table and as blocks."""
+    name = "w" * 64
+    declare(**{name: (100_000, rules.MAX_HOLD_MAX - 1_000), "calls": (1, rules.MINUTE)})
+    engine.request(name, key="k", timeout=rules.DAY)
+    # As if so many held and waited, which would take minutes to be true.
+    box.fetch("UPDATE limits.limit SET busy = 112345, reserved = 12, waiting = 12345 WHERE name = %s RETURNING id", [name])
+    declare(calls=(1, rules.MINUTE))
+    page = open_page("/limits/")
+    for width in (1280, 940, 939, 840, 839, 800, 768, 767, 740, 720, 375, 320):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert not scrolls_sideways(page), width
+        row, frame = (page.locator(part).first.bounding_box() for part in ("tbody tr", ".table-wrap"))
+        assert row is not None
+        assert frame is not None
+        assert row["width"] <= frame["width"], width
 
 
 def test_a_printed_page_keeps_its_tables(open_page: Open, call_center: dict[str, str]) -> None:
