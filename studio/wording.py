@@ -10,6 +10,8 @@ from limits.rules import DAY, HOUR, MINUTE, SECOND
 
 NOTHING: Final = "–"
 
+_NAME_MAX: Final = 40
+
 _UNITS: Final = ((DAY, "d"), (HOUR, "h"), (MINUTE, "m"), (SECOND, "s"))
 
 
@@ -21,6 +23,11 @@ def grouped(number: int) -> str:
 def counted(number: int, one: str, many: str) -> str:
     """Write a number with its noun: "1 run", "9,261 runs"."""
     return f"{grouped(number)} {one if number == 1 else many}"
+
+
+def shortened(text: str) -> str:
+    """Write a name short enough for a sentence that names two; what is left out shows as "…"."""
+    return text if len(text) <= _NAME_MAX else f"{text[: _NAME_MAX - 1].rstrip()}…"
 
 
 def milliseconds(start: datetime, end: datetime) -> int:

@@ -2,6 +2,7 @@
 
 import re
 import uuid
+from dataclasses import replace
 from typing import Final
 
 from django.contrib import messages
@@ -19,6 +20,7 @@ from studio.forms import ReasonForm
 from studio.security import actor
 from studio.templatetags.studio import instant
 from studio.views import see_other
+from studio.wording import shortened
 
 _KEY: Final = re.compile(r"[0-9a-f]{32}")
 
@@ -72,12 +74,19 @@ def _key(request: HttpRequest) -> str | None:
 
 
 def _released(slot: SlotRow, head: SlotRow | None, *, granted: int) -> SafeString:
+    what = sentences.what(_shortly_named(slot))
     if not granted or head is None:
-        return format_html("Released {}.", sentences.what(slot))
+        return format_html("Released {}.", what)
     now_head = queries.slot(head.id)
     if now_head is not None and now_head.state in ("reserved", "busy"):
-        return format_html("Released {}. {} gets the slot.", sentences.what(slot), sentences.who(head))
-    return format_html("Released {}. The next run gets the slot.", sentences.what(slot))
+        return format_html("Released {}. {} gets the slot.", what, sentences.who(_shortly_named(head)))
+    return format_html("Released {}. The next run gets the slot.", what)
+
+
+def _shortly_named(slot: SlotRow) -> SlotRow:
+    # A message travels in a cookie: one that is too long for it is lost without a word.
+    short = {part: shortened(getattr(slot, part) or "") for part in ("label", "run_id")}
+    return replace(slot, **short)
 
 
 def _nothing_changed(slot_id: str, limit: LimitState) -> SafeString:

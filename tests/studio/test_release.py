@@ -3,6 +3,7 @@
 import re
 import uuid
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
@@ -249,6 +250,19 @@ def test_a_label_is_shown_literally_in_the_message(studio: Client, declare: Decl
     page = studio.get(studio.post(path(slot))["Location"])
     assert b"<script>alert" not in page.content
     assert "Released <script>alert(1)</script>." in text(page)
+
+
+def test_the_message_after_a_release_survives_the_longest_names(studio: Client, declare: Declare, ask: Ask) -> None:
+    """S3: names are shortened, or the cookie that carries the message would be too long and dropped."""
+    declare(calls=(1, 45 * M))
+    random = Random(7)
+    long = ["".join(chr(random.randint(0x20000, 0x2A6DF)) for _ in range(200)) for _ in range(4)]
+    slot, waiting = ask("calls", long[0], run=long[1]), ask("calls", long[2], run=long[3])
+    assert f"Released {long[0][:39]}…. {long[3][:39]}… gets the slot." in followed(studio.post(path(slot)), studio)
+    engine.confirm(waiting.id)
+    short = ask("calls", "x" * 40)
+    assert f"Released {long[2][:39]}…. {'x' * 40} gets the slot." in followed(studio.post(path(waiting)), studio)
+    assert state(short) == "reserved"
 
 
 def test_a_slot_of_a_limit_no_longer_declared_can_be_released(studio: Client, declare: Declare, ask: Ask) -> None:
