@@ -38,9 +38,15 @@ def open_page(browser: Browser, studio_url: str, tmp_path: Path) -> Iterator[Ope
     contexts = []
     faults: list[str] = []
 
-    def open_page(path: str, *, scripts: bool = True, theme: str = "system", width: int = 1280) -> Page:
+    def open_page(
+        path: str, *, scripts: bool = True, theme: str = "system", width: int = 1280, touch: bool = False
+    ) -> Page:
         context = browser.new_context(
-            base_url=studio_url, java_script_enabled=scripts, viewport={"width": width, "height": 800}
+            base_url=studio_url,
+            java_script_enabled=scripts,
+            viewport={"width": width, "height": 800},
+            has_touch=touch,
+            is_mobile=touch,
         )
         contexts.append(context)
         context.add_cookies([{"name": "stackbone_theme", "value": theme, "url": studio_url}])

@@ -106,6 +106,25 @@ def test_no_form_with_errors_or_warnings_has_a_barrier(
     check(page, "conflict")
 
 
+@pytest.mark.parametrize("width", [1280, 375])
+def test_whatever_a_finger_hits_is_large_enough(
+    open_page: Open, call_center: dict[str, str], width: int
+) -> None:
+    """S6: 44 px each way where the pointer is coarse."""
+    page = open_page("/limits/", width=width, touch=True)
+    assert page.evaluate("matchMedia('(pointer: coarse)').matches")
+    more = {"empty filter": "/limits/?show=stuck", "no slot found": "/limits/voice-calls/?q=nobody"}
+    for name, path in {**screens(call_center), **more}.items():
+        page.goto(path)
+        for target in page.locator("a:visible, button:visible, input:visible, summary:visible").all():
+            # A limit's link in the list is hit anywhere in its cell or block.
+            row_link = "row-link" in (target.get_attribute("class") or "")
+            box = (target.locator("xpath=ancestor::tr") if row_link else target).bounding_box()
+            assert box is not None
+            assert min(box["width"], box["height"]) >= 44, (name, target.inner_text(), box)
+        assert not scrolls_sideways(page), name
+
+
 def test_the_longest_figures_keep_the_list_in_its_window(
     open_page: Open, declare: Callable[..., object], box: pool.Database
 ) -> None:
