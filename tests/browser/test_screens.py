@@ -106,6 +106,13 @@ def test_no_form_with_errors_or_warnings_has_a_barrier(
     check(page, "conflict")
 
 
+@pytest.mark.parametrize("path", ["/limits/webhook_retry/edit/", "/limits/webhook_retri/"])
+def test_the_line_under_a_link_hides_no_underscore(open_page: Open, call_center: dict[str, str], path: str) -> None:
+    """S6: a limit's name is read right where it is a link."""
+    name = open_page(path).get_by_role("link", name="webhook_retry")
+    assert name.evaluate("at => getComputedStyle(at).textUnderlineOffset") == "4px"
+
+
 @pytest.mark.parametrize("width", [1280, 375])
 def test_whatever_a_finger_hits_is_large_enough(
     open_page: Open, call_center: dict[str, str], width: int
