@@ -215,6 +215,7 @@ def _reset_page(
         "form": form,
         "said": said,
         "stale": stale,
+        "warned": status == 422 and not form.errors,
         "now": limit.now,
     }
     return render(request, "limits/reset.html", context, status=status)

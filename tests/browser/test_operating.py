@@ -149,6 +149,35 @@ def test_an_edit_with_an_error_is_mended_previewed_and_saved(open_page: Open, de
     assert "Capacity 5, override by " in page.locator(".provenance").inner_text()
 
 
+def test_the_focus_goes_to_what_is_wrong_on_every_small_page(open_page: Open, declare: Declare, scripts: bool) -> None:
+    """S6: a refused reason, or what a reset warns of; the safe way out has the focus only while nothing is wrong."""
+    declare(calls=(1, 45 * M), other=(1, 45 * M))
+    slot = fill("calls", 3)[0]
+    engine.edit("calls", actor=ANA, capacity=3)
+    engine.pause("other", actor=ANA)
+    too_long = "x" * 501
+    for path, safe, act in (
+        ("calls/pause/", "Keep handing out", "Pause limit"),
+        ("other/resume/", "Keep paused", "Resume limit"),
+        (f"calls/slots/{slot}/release/", "Keep slot", "Release slot"),
+        ("calls/reset/capacity/", None, "Reset to declared (1)"),
+    ):
+        page = open_page(f"/limits/{path}", scripts=scripts)
+        if safe:
+            expect(page.locator(":focus")).to_have_text(safe)
+        page.get_by_label("Reason").evaluate("at => at.removeAttribute('maxlength')")
+        page.get_by_label("Reason").fill(too_long)
+        page.get_by_role("button", name=act).click()
+        expect(page.locator(":focus")).to_have_id("id_reason")
+        expect(page.get_by_label("Reason")).to_have_attribute("aria-invalid", "true")
+    page = open_page("/limits/calls/edit/", scripts=scripts)
+    page.get_by_role("button", name="Reset to declared (1)").click()
+    expect(page.locator(":focus")).to_contain_text("3 held slots must finish before the next run starts")
+    expect(page.locator(":focus")).to_have_role("alert")
+    page.get_by_role("button", name="Reset to declared (1)").click()
+    assert notice(page) == "Capacity follows the config again: 1."
+
+
 def test_a_warned_save_needs_a_second_yes(open_page: Open, declare: Declare, scripts: bool) -> None:
     """O2: lowering below what is held."""
     declare(calls=(3, 45 * M))

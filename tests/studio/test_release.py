@@ -238,6 +238,7 @@ def test_an_unreachable_box_keeps_the_form_and_says_that_nothing_was_released(
         page = studio.post(path(slot), form)
     assert page.status_code == 503
     assert "Not released. Studio could not reach the box. Try again." in text(page)
+    assert 'tabindex="-1" autofocus>Not released' in page.content.decode()
     assert 'value="typed"' in page.content.decode()
     assert key(page) == {"key": form["key"]}
     assert "Released" in followed(studio.post(path(slot), form), studio)

@@ -69,6 +69,8 @@ def test_a_reset_of_a_value_that_changed_meanwhile_is_refused(studio: Client, de
     page = studio.post("/limits/calls/reset/capacity/", seen)
     assert page.status_code == 409
     assert "the capacity is 25 now. Nothing was reset." in text(page)
+    assert 'tabindex="-1" autofocus>This limit changed' in page.content.decode()
+    assert page.content.decode().count("autofocus") == 1
     assert calls().capacity.override == 25
 
 
