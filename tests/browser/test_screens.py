@@ -106,6 +106,19 @@ def test_no_form_with_errors_or_warnings_has_a_barrier(
     check(page, "conflict")
 
 
+def test_labels_that_differ_in_blanks_alone_look_different(open_page: Open, declare: Callable[..., object]) -> None:
+    """S2, S3: what is shown is what the label is."""
+    declare(calls=(4, rules.MINUTE))
+    for n, label in enumerate(["a b", "a  b", " a b"]):
+        engine.request("calls", key=f"k{n}", label=label)
+    page = open_page("/limits/calls/")
+    shown = page.locator(".c-label .label").all()
+    boxes = [box for label in shown if (box := label.bounding_box())]
+    assert [label.inner_text() for label in shown] == ["a b", "a  b", " a b"]
+    assert boxes[0]["width"] < boxes[1]["width"] == boxes[2]["width"]
+    assert len({box["height"] for box in boxes}) == 1
+
+
 @pytest.mark.parametrize("path", ["/limits/webhook_retry/edit/", "/limits/webhook_retri/"])
 def test_the_line_under_a_link_hides_no_underscore(open_page: Open, call_center: dict[str, str], path: str) -> None:
     """S6: a limit's name is read right where it is a link."""
