@@ -38,6 +38,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "everything": everything,
         "summary": listing.summary(everything),
         "over": sum(limit.over > 0 for limit in everything),
+        "waiting": any(limit.waiting for limit in everything),
         "page": listing.page(shown, request.GET.get("page")),
         "filters": listing.filter_links(found, chosen),
         "chosen": chosen,

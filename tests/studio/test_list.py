@@ -132,6 +132,31 @@ def test_trouble_stands_in_the_title(studio: Client, busy_box: None) -> None:
     assert title(studio.get("/limits/")) == "▲1 Limits · Studio"
 
 
+@pytest.mark.parametrize(
+    ("path", "shape"),
+    [
+        ("/limits/", "over"),
+        ("/limits/over/", "over"),
+        ("/limits/full/", "waiting"),
+        ("/limits/open/", "calm"),
+        ("/limits/over/edit/", "calm"),
+        ("/nowhere/", "calm"),
+    ],
+)
+def test_trouble_shows_in_the_tabs_icon(studio: Client, busy_box: None, path: str, shape: str) -> None:
+    """S1: by shape, whatever the browser leaves of the title."""
+    assert f'<link rel="icon" type="image/svg+xml" href="/static/icons/{shape}.svg">' in studio.get(path).content.decode()
+
+
+def test_the_tabs_icon_tells_waiting_from_calm(studio: Client, declare: Callable[..., object], ask: Ask) -> None:
+    """S1: what the list as a whole comes to."""
+    declare(a=(1, M), b=(1, M))
+    ask("a")
+    assert "/static/icons/calm.svg" in studio.get("/limits/").content.decode()
+    ask("a")
+    assert "/static/icons/waiting.svg" in studio.get("/limits/").content.decode()
+
+
 @pytest.mark.parametrize("path", ["/limits/", "/limits/over/", "/limits/over/edit/", "/limits/over/pause/"])
 def test_a_printed_page_says_of_which_day_its_numbers_are(studio: Client, busy_box: None, path: str) -> None:
     """S6: paper outlives the day."""
