@@ -18,7 +18,7 @@ from studio import listing, outcomes, previews, sections, sentences
 from studio.forms import EditForm, ReasonForm, ResetForm
 from studio.previews import Preview
 from studio.security import actor
-from studio.views import see_other
+from studio.views import known, see_other
 
 _reads_and_acts = require_http_methods(["GET", "HEAD", "POST"])
 
@@ -52,7 +52,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, name: str) -> HttpResponse:
     """Show one limit: who holds its slots, and who waits for one."""
-    limit = _limit(name)
+    limit = known(name)
     q, order = _asked(request, "q"), "expiry" if request.GET.get("order") == "expiry" else "oldest"
     try:
         lists = sections.read(limit, request.GET.dict(), q=q, order=order)
@@ -97,7 +97,7 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
 @_reads_and_acts
 def reset(request: HttpRequest, name: str, field: str) -> HttpResponse:
     """End the override of one field; asked about once where the declared value warns."""
-    limit = _limit(name)
+    limit = known(name)
     declared = getattr(limit, field).declared
     said = _preview(limit, **{field: declared})
     form = ResetForm(request.POST if request.method == "POST" else None)
@@ -108,7 +108,7 @@ def reset(request: HttpRequest, name: str, field: str) -> HttpResponse:
     try:
         done = engine.reset(name, field, actor=actor(request), **form.cleaned_data)
     except ChangedMeanwhileError as error:
-        return _reset_page(request, _limit(name), field, form, said=said, stale=error, status=409)
+        return _reset_page(request, known(name), field, form, said=said, stale=error, status=409)
     return _done(request, name, done, outcomes.reset(limit, field, done))
 
 
@@ -127,7 +127,7 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
 @_reads_and_acts
 def resume(request: HttpRequest, name: str) -> HttpResponse:
     """Hand out slots again, after a question."""
-    limit = _limit(name)
+    limit = known(name)
     form = ReasonForm(request.POST if request.method == "POST" else None)
     if request.method != "POST" or not form.is_valid():
         context = {"limit": limit, "form": form, "does": previews.resumed(limit), "now": limit.now}
@@ -140,15 +140,8 @@ def _asked(request: HttpRequest, key: str) -> str:
     return request.GET.get(key, "").strip()[:_SEARCH_MAX]
 
 
-def _limit(name: str) -> LimitState:
-    limit = queries.limit(name)
-    if limit is None:
-        raise UnknownLimitError(name, queries.near_names(name))
-    return limit
-
-
 def _declared(name: str) -> LimitState:
-    limit = _limit(name)
+    limit = known(name)
     if not limit.declared:
         raise UnknownLimitError(name, declared=False)
     return limit

@@ -19,7 +19,7 @@ from studio import sentences
 from studio.forms import ReasonForm
 from studio.security import actor
 from studio.templatetags.studio import instant
-from studio.views import see_other
+from studio.views import known, see_other
 from studio.wording import shortened
 
 _KEY: Final = re.compile(r"[0-9a-f]{32}")
@@ -47,9 +47,8 @@ def release(request: HttpRequest, name: str, slot_id: str) -> HttpResponse:
 
 
 def _limit_and_slot(name: str, slot_id: str) -> tuple[LimitState, SlotRow]:
-    slot = queries.slot(slot_id)
-    limit = queries.limit(name) if slot is not None and slot.limit == name else None
-    if slot is None or limit is None:
+    limit, slot = known(name), queries.slot(slot_id)
+    if slot is None or slot.limit != name:
         raise Http404(f"{name} has no slot with this id. Slots that ended long ago are forgotten.")
     return limit, slot
 

@@ -266,6 +266,16 @@ def test_the_message_after_a_release_survives_the_longest_names(studio: Client, 
     assert state(short) == "reserved"
 
 
+def test_a_slot_of_an_unknown_limit_is_a_page_with_near_names(studio: Client, declare: Declare, ask: Ask) -> None:
+    """A4: it is the limit that is unknown, and the page says so."""
+    declare(calls=(1, 45 * M))
+    slot = ask("calls")
+    for page in (studio.get(path(slot, "cals")), studio.post(path(slot, "cals"))):
+        assert page.status_code == 404
+        assert "No limit called “cals” Did you mean calls?" in text(page)
+    assert state(slot) == "busy"
+
+
 def test_a_slot_of_a_limit_no_longer_declared_can_be_released(studio: Client, declare: Declare, ask: Ask) -> None:
     """D8, F1: releasing works for an undeclared limit."""
     declare(calls=(1, 45 * M))
