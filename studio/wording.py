@@ -3,6 +3,9 @@
 Durations come in as whole milliseconds; `limits.durations` writes those that the command line shares.
 """
 
+import re
+import unicodedata
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -11,6 +14,12 @@ from limits.rules import DAY, HOUR, MINUTE, SECOND
 NOTHING: Final = "–"
 
 _NAME_MAX: Final = 40
+
+# Kept as they are: a joiner between two signs beyond ASCII (emoji, Persian, Indic scripts), the tags of a flag.
+_JOINED: Final = re.compile(r"(?<=[^\0-\x7f])[\u200c\u200d](?=[^\0-\x7f])|(?<=\U0001f3f4)[\U000e0061-\U000e007a]+\U000e007f")
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp", "Zs"})
+_BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Letters and marks that draw nothing."""
 
 _UNITS: Final = ((DAY, "d"), (HOUR, "h"), (MINUTE, "m"), (SECOND, "s"))
 
@@ -28,6 +37,19 @@ def counted(number: int, one: str, many: str) -> str:
 def shortened(text: str) -> str:
     """Write a name short enough for a sentence that names two; what is left out shows as "…"."""
     return text if len(text) <= _NAME_MAX else f"{text[: _NAME_MAX - 1].rstrip()}…"
+
+
+def unseen(text: str) -> Iterator[tuple[str, bool]]:
+    """Cut a text into parts; true with those that stand for a sign that nobody would see: "<U+202E>"."""
+    plain, kept = "", {at for found in _JOINED.finditer(text) for at in range(*found.span())}
+    for at, sign in enumerate(text):
+        if at in kept or not _is_unseen(sign):
+            plain += sign
+            continue
+        yield plain, False
+        yield f"<U+{ord(sign):04X}>", True
+        plain = ""
+    yield plain, False
 
 
 def milliseconds(start: datetime, end: datetime) -> int:
@@ -59,3 +81,7 @@ def clock_full(at: datetime) -> str:
 def clock_machine(at: datetime) -> str:
     """Write an instant for programs: "2026-12-02T14:32:08.250Z"."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _is_unseen(sign: str) -> bool:
+    return sign in _BLANK or (sign != " " and unicodedata.category(sign) in _UNSEEN)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from django import template
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from limits import durations
 from limits.queries import Health, LimitState
@@ -197,18 +197,22 @@ def change(before: object, after: object) -> SafeString:
 
 @register.simple_tag
 def label(text: str | None) -> str:
-    """Write a label, isolated so that its writing direction can't rearrange the line; "–" for none."""
+    """Write a label so that nothing in it hides or rearranges the line; "–" for none."""
     return _isolated(text, "label")
 
 
 @register.simple_tag
 def ident(text: str | None) -> str:
-    """Write the id of a run or a slot, isolated like a label; "–" for none."""
+    """Write the id of a run or a slot, as safely as a label; "–" for none."""
     return _isolated(text, "ident")
 
 
 def _isolated(text: str | None, kind: str) -> str:
-    return format_html('<bdi class="mono {}">{}</bdi>', kind, text) if text else wording.NOTHING
+    if not text:
+        return wording.NOTHING
+    parts = (('<span class="unseen">{}</span>' if unseen else "{}", part) for part, unseen in wording.unseen(text))
+    shown = mark_safe("".join(format_html(markup, part) for markup, part in parts))
+    return format_html('<bdi class="mono {}">{}</bdi>', kind, shown)
 
 
 @register.inclusion_tag("components/provenance.html")

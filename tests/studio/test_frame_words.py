@@ -120,7 +120,37 @@ def test_where_a_value_comes_from_names_the_person_as_plain_text() -> None:
 
 def test_a_label_is_text_and_nothing_else() -> None:
     """A4: neither markup nor writing direction escapes the cell."""
-    assert tags.label("<script>\u202e") == '<bdi class="mono label">&lt;script&gt;\u202e</bdi>'
+    assert tags.label("<script>") == '<bdi class="mono label">&lt;script&gt;</bdi>'
+    mark = '<span class="unseen">&lt;U+202E&gt;</span>'
+    assert tags.label("a\u202e<b>") == f'<bdi class="mono label">a{mark}&lt;b&gt;</bdi>'
+    assert tags.ident("\u202erun") == f'<bdi class="mono ident">{mark}run</bdi>'
+
+
+@pytest.mark.parametrize(
+    ("label", "shown"),
+    [
+        ("call \u200fx", "call <U+200F>x"),
+        ("pay\u200bpal", "pay<U+200B>pal"),
+        ("pay\u200dpal", "pay<U+200D>pal"),
+        ("a\u00a0b\u3164", "a<U+00A0>b<U+3164>"),
+        ("\ufeff\u2066x\u2069", "<U+FEFF><U+2066>x<U+2069>"),
+        ("hidden\U000e0061\U000e007f", "hidden<U+E0061><U+E007F>"),
+        ("\u200d", "<U+200D>"),
+        ("plain  text", "plain  text"),
+        ("שלום", "שלום"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("\u2764\ufe0f 1\ufe0f\u20e3", "\u2764\ufe0f 1\ufe0f\u20e3"),
+        ("\U0001f469\u200d\U0001f4bb", "\U0001f469\u200d\U0001f4bb"),
+        ("\U0001f3f3\ufe0f\u200d\U0001f308", "\U0001f3f3\ufe0f\u200d\U0001f308"),
+        (
+            "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+            "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+        ),
+    ],
+)
+def test_what_nobody_would_see_in_a_label_is_written_out(label: str, shown: str) -> None:
+    """A4: two labels that look alike are alike; emoji and scripts that join their letters stay whole."""
+    assert "".join(part for part, _ in wording.unseen(label)) == shown
 
 
 def test_a_drawn_bar_has_no_style_and_is_hidden_from_the_reader() -> None:
