@@ -6,9 +6,11 @@ from dataclasses import replace
 from typing import Final
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods
 
@@ -19,7 +21,7 @@ from studio import sentences
 from studio.forms import ReasonForm
 from studio.security import actor
 from studio.templatetags.studio import instant
-from studio.views import known, see_other
+from studio.views import known
 from studio.wording import shortened
 
 _KEY: Final = re.compile(r"[0-9a-f]{32}")
@@ -43,7 +45,7 @@ def release(request: HttpRequest, name: str, slot_id: str) -> HttpResponse:
         if request.method != "POST":
             raise
         return _not_released(request, name, slot_id, form)
-    return see_other("limit", name)
+    return HttpResponseRedirect(_back(request, name), status=303)
 
 
 def _limit_and_slot(name: str, slot_id: str) -> tuple[LimitState, SlotRow]:
@@ -51,6 +53,13 @@ def _limit_and_slot(name: str, slot_id: str) -> tuple[LimitState, SlotRow]:
     if slot is None or slot.limit != name:
         raise Http404(f"{name} has no slot with this id. Slots that ended long ago are forgotten.")
     return limit, slot
+
+
+def _back(request: HttpRequest, name: str) -> str:
+    # The limit's page as it was searched, ordered and turned to; nothing else may be asked for.
+    page, asked = reverse("limit", args=[name]), request.GET.get("next", "")
+    safe = url_has_allowed_host_and_scheme(asked, allowed_hosts=None) and asked.startswith(f"{page}?")
+    return asked if safe else page
 
 
 def _confirmation(request: HttpRequest, limit: LimitState, slot: SlotRow, form: ReasonForm) -> HttpResponse:
@@ -61,6 +70,7 @@ def _confirmation(request: HttpRequest, limit: LimitState, slot: SlotRow, form: 
         "next_in_line": sentences.after_release(limit, queries.head(limit.name)),
         "how_it_ended": sentences.how_it_ended(slot, limit.now) if slot.ended_at else "",
         "key": request.POST.get("key") or uuid.uuid4().hex,
+        "back": _back(request, limit.name),
         "now": limit.now,
     }
     return render(request, "limits/release.html", context, status=422 if form.errors else 200)
@@ -100,5 +110,11 @@ def _nothing_changed(slot_id: str, limit: LimitState) -> SafeString:
 
 
 def _not_released(request: HttpRequest, name: str, slot_id: str, form: ReasonForm) -> HttpResponse:
-    context = {"name": name, "slot_id": slot_id, "form": form, "key": _key(request) or uuid.uuid4().hex}
+    context = {
+        "name": name,
+        "slot_id": slot_id,
+        "form": form,
+        "key": _key(request) or uuid.uuid4().hex,
+        "back": _back(request, name),
+    }
     return render(request, "limits/not_released.html", context, status=503)

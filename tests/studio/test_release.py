@@ -1,10 +1,12 @@
 """Release a slot: a page that names it, a POST that acts on it and on no other."""
 
+import html
 import re
 import uuid
 from collections.abc import Callable
 from random import Random
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -252,6 +254,52 @@ def test_a_label_is_shown_literally_in_the_message(studio: Client, declare: Decl
     page = studio.get(studio.post(path(slot))["Location"])
     assert b"<script>alert" not in page.content
     assert "Released <script>alert(1)</script>." in text(page)
+
+
+def test_a_release_leads_back_to_the_search_it_came_from(studio: Client, declare: Declare, ask: Ask) -> None:
+    """S6: search, order and page of the list outlive the question and the answer, a refused reason included."""
+    declare(calls=(3, 45 * M))
+    slot = ask("calls", "ä&b")
+    back = "/limits/calls/?q=%C3%A4%26b&order=expiry&busy="
+    listed = html.unescape(studio.get(back).content.decode())
+    link = re.search(rf'href="({path(slot)}[^"]*)"', listed)
+    assert link is not None
+    for page in (studio.get(link[1]), studio.post(link[1], {"reason": "x" * 501})):
+        assert f'<a class="button" href="{back}"' in html.unescape(page.content.decode())
+    done = studio.post(link[1])
+    assert (done.status_code, done["Location"]) == (303, back)
+    assert "Released ä&b." in text(studio.get(back))
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        "https://evil.example/limits/calls/?q=x",
+        "//evil.example/limits/calls/?q=x",
+        "/limits/other/?q=x",
+        "/limits/calls/edit/?q=x",
+        "/\\evil.example/?",
+        "\x00/limits/calls/?q=x",
+        "javascript:alert(1)",
+        "",
+    ],
+)
+def test_a_release_leads_nowhere_else(studio: Client, declare: Declare, ask: Ask, elsewhere: str) -> None:
+    """S7: the address to return to is this limit's own page."""
+    declare(calls=(1, 45 * M))
+    slot = ask("calls")
+    address = f"{path(slot)}?{urlencode({'next': elsewhere})}"
+    assert '<a class="button" href="/limits/calls/"' in studio.get(address).content.decode()
+    assert studio.post(address)["Location"] == "/limits/calls/"
+
+
+def test_an_address_to_return_to_adds_no_header(studio: Client, declare: Declare, ask: Ask) -> None:
+    """S7: a line break in it stays part of the address."""
+    declare(calls=(1, 45 * M))
+    address = f"{path(ask('calls'))}?{urlencode({'next': '/limits/calls/?q=x\r\nX-Evil: 1'})}"
+    done = studio.post(address)
+    assert done["Location"] == "/limits/calls/?q=x%0D%0AX-Evil:%201"
+    assert "X-Evil" not in done.headers
 
 
 @pytest.mark.parametrize("signs", [(0x20000, 0x2A6DF), (0xF0000, 0xFFFFD)], ids=["long", "long once written out"])
