@@ -33,8 +33,13 @@ class CapacityField(forms.Field):
 
     def to_python(self, value: Any) -> int:
         """Return the whole number; `ValidationError` says what would be right."""
+        text = str(value or "").strip()
+        if re.fullmatch(r"[0-9]{1,3}(?:,[0-9]{3})+", text):
+            # As pages write it, but to some people a comma begins a fraction.
+            plain = self.to_python(text.replace(",", ""))
+            raise ValidationError(f"Write {plain}, without the comma")
         try:
-            return names.parse_capacity(str(value or "").strip(), where="capacity")
+            return names.parse_capacity(text, where="capacity")
         except InvalidValueError as error:
             raise ValidationError(_CAPACITY.get(error.code, _CAPACITY["not_a_number"])) from error
 
