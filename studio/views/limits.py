@@ -1,5 +1,6 @@
 """Limits: the list, one limit, and what an operator changes about it."""
 
+import re
 from datetime import datetime
 from typing import Final
 
@@ -43,6 +44,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "filters": listing.filter_links(found, chosen),
         "chosen": chosen,
         "heads": listing.column_heads(sort),
+        "sort": sort,
         "q": q,
         "now": everything[0].now if everything else None,
     }
@@ -137,7 +139,8 @@ def resume(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _asked(request: HttpRequest, key: str) -> str:
-    return request.GET.get(key, "").strip()[:_SEARCH_MAX]
+    # A control character is in nothing that can be found, and must not be in a page.
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]", "\ufffd", request.GET.get(key, "").strip()[:_SEARCH_MAX])
 
 
 def _declared(name: str) -> LimitState:

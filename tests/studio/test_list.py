@@ -127,6 +127,15 @@ def test_markup_in_the_search_is_shown_literally(studio: Client, busy_box: None)
     assert 'matches “"><script>alert(1)</script>”' in text(page)
 
 
+@pytest.mark.parametrize("path", ["/limits/", "/limits/over/"])
+def test_no_control_character_of_the_address_reaches_the_page(studio: Client, busy_box: None, path: str) -> None:
+    """Case 67: a raw NUL is no HTML; the search still says what was not found."""
+    page = studio.get(path, {"q": "a\0b\x1b\x7f\x9bc", "sort": "\0", "show": "\0", "order": "\0", "page": "\0"})
+    assert page.status_code == 200
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", page.content.decode())
+    assert "“a\ufffdb\ufffd\ufffd\ufffdc”" in text(page)
+
+
 def test_trouble_stands_in_the_title(studio: Client, busy_box: None) -> None:
     """S1: a tab in the background tells that something is over."""
     assert title(studio.get("/limits/")) == "▲1 Limits · Studio"
