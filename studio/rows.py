@@ -45,6 +45,8 @@ class QueuedRow:
     """Its wait may time out before that."""
     near: bool
     """Its wait is about to time out."""
+    due: bool
+    """Its wait has timed out; the next pass ends it."""
 
 
 def held(slots: Iterable[SlotRow], limit: LimitState) -> list[HeldRow]:
@@ -94,4 +96,5 @@ def _queued(slot: SlotRow, now: datetime, starts_by: datetime | None) -> QueuedR
         starts_by=starts_by,
         too_late=starts_by is not None and starts_by > slot.times_out_at,
         near=left <= near,
+        due=left <= timedelta(0),
     )

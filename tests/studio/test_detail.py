@@ -165,6 +165,20 @@ def test_a_run_that_may_time_out_before_it_starts_is_marked(
     assert "may time out first" in rows(studio.get("/limits/calls/"), "queue")[0]
 
 
+@pytest.mark.parametrize(
+    ("passed", "said"), [(2 * M, "T left"), (5 * M - 20_000, "T left"), (5 * M, "Timing out…"), (7 * M, "Timing out…")]
+)
+def test_a_wait_past_its_timeout_says_that_it_ends(
+    studio: Client, declare: Callable[..., object], clock: Clock, ask: Ask, passed: int, said: str
+) -> None:
+    """Q4, F8: the next pass ends it; until then nothing is left to count."""
+    declare(calls=(1, 45 * M))
+    ask("calls")
+    ask("calls", timeout=5 * M)
+    clock.advance(passed)
+    assert rows(studio.get("/limits/calls/"), "queue")[0].endswith(said)
+
+
 def test_nothing_is_promised_while_the_limit_is_paused(
     studio: Client, declare: Callable[..., object], ask: Ask
 ) -> None:
