@@ -16,7 +16,9 @@ NOTHING: Final = "–"
 _NAME_MAX: Final = 40
 
 # Kept as they are: a joiner between two signs beyond ASCII (emoji, Persian, Indic scripts), the tags of a flag.
-_JOINED: Final = re.compile(r"(?<=[^\0-\x7f])[\u200c\u200d](?=[^\0-\x7f])|(?<=\U0001f3f4)[\U000e0061-\U000e007a]+\U000e007f")
+_JOINED: Final = re.compile(
+    r"(?<=[^\0-\x7f])[\u200c\u200d](?=[^\0-\x7f])|(?<=\U0001f3f4)[\U000e0061-\U000e007a]+\U000e007f"
+)
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp", "Zs"})
 _BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters and marks that draw nothing."""

@@ -94,8 +94,7 @@ def _released(slot: SlotRow, head: SlotRow | None, *, granted: int) -> SafeStrin
 
 def _shortly_named(slot: SlotRow) -> SlotRow:
     # A message travels in a cookie: one that is too long for it is lost without a word.
-    short = {part: shortened(getattr(slot, part) or "") for part in ("label", "run_id")}
-    return replace(slot, **short)
+    return replace(slot, label=shortened(slot.label or ""), run_id=shortened(slot.run_id or ""))
 
 
 def _nothing_changed(slot_id: str, limit: LimitState) -> SafeString:

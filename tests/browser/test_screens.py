@@ -61,7 +61,13 @@ def test_the_list_is_sorted_by_sight_and_keyboard_on_a_narrow_screen(
     """S6: at 200 % zoom too, each sort stands where it is seen and focus never goes where nothing is."""
     page = open_page("/limits/", width=width)
     sorts = page.locator("thead .sort")
-    assert [sort.inner_text() for sort in sorts.all()] == ["Limit", "Busy / capacity", "Waiting", "Oldest wait", "State"]
+    assert [sort.inner_text() for sort in sorts.all()] == [
+        "Limit",
+        "Busy / capacity",
+        "Waiting",
+        "Oldest wait",
+        "State",
+    ]
     for sort in sorts.all():
         seen = "at => { const box = at.getBoundingClientRect();"
         seen += " return at.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)) }"
@@ -127,9 +133,7 @@ def test_the_line_under_a_link_hides_no_underscore(open_page: Open, call_center:
 
 
 @pytest.mark.parametrize("width", [1280, 375])
-def test_whatever_a_finger_hits_is_large_enough(
-    open_page: Open, call_center: dict[str, str], width: int
-) -> None:
+def test_whatever_a_finger_hits_is_large_enough(open_page: Open, call_center: dict[str, str], width: int) -> None:
     """S6: 44 px each way where the pointer is coarse."""
     page = open_page("/limits/", width=width, touch=True)
     assert page.evaluate("matchMedia('(pointer: coarse)').matches")
@@ -153,7 +157,9 @@ def test_the_longest_figures_keep_the_list_in_its_window(
     declare(**{name: (100_000, rules.MAX_HOLD_MAX - 1_000), "calls": (1, rules.MINUTE)})
     engine.request(name, key="k", timeout=rules.DAY)
     # As if so many held and waited, which would take minutes to be true.
-    box.fetch("UPDATE limits.limit SET busy = 112345, reserved = 12, waiting = 12345 WHERE name = %s RETURNING id", [name])
+    box.fetch(
+        "UPDATE limits.limit SET busy = 112345, reserved = 12, waiting = 12345 WHERE name = %s RETURNING id", [name]
+    )
     declare(calls=(1, rules.MINUTE))
     page = open_page("/limits/")
     for width in (1280, 940, 939, 840, 839, 800, 768, 767, 740, 720, 375, 320):

@@ -154,7 +154,9 @@ def test_trouble_stands_in_the_title(studio: Client, busy_box: None) -> None:
 )
 def test_trouble_shows_in_the_tabs_icon(studio: Client, busy_box: None, path: str, shape: str) -> None:
     """S1: by shape, whatever the browser leaves of the title."""
-    assert f'<link rel="icon" type="image/svg+xml" href="/static/icons/{shape}.svg">' in studio.get(path).content.decode()
+    assert (
+        f'<link rel="icon" type="image/svg+xml" href="/static/icons/{shape}.svg">' in studio.get(path).content.decode()
+    )
 
 
 def test_the_tabs_icon_tells_waiting_from_calm(studio: Client, declare: Callable[..., object], ask: Ask) -> None:
