@@ -1,5 +1,5 @@
--- A sweep's first step: notes which processes are gone, and returns the limits to look at, those with something due
--- or with queue places of a vanished client. Presence goes by the real clock: a session can't be shifted.
+-- A sweep's first step: notes which processes are gone, and returns the limits to look at: those with something due,
+-- with queue places of a vanished client, or with a free slot beside a waiter, whatever left it there. Presence goes by the real clock: a session can't be shifted.
 -- One sweeper at a time looks after presence; the others leave it to that one.
 CREATE FUNCTION limits.begin_pass() RETURNS SETOF integer
 LANGUAGE plpgsql AS $$
@@ -24,9 +24,11 @@ BEGIN
     v_gone := limits.gone_workers();
     RETURN QUERY
         SELECT x.id FROM limits.limit x
-        WHERE x.next_due_at <= v_now OR x.id = ANY (ARRAY(
-            SELECT s.limit_id FROM limits.slot s
-            WHERE s.worker_id = ANY (v_gone) AND s.ended_at IS NULL AND s.confirmed_at IS NULL
-        ))
+        WHERE x.next_due_at <= v_now
+           OR (x.waiting > 0 AND x.paused_at IS NULL AND x.busy + x.reserved < x.capacity)
+           OR x.id = ANY (ARRAY(
+                SELECT s.limit_id FROM limits.slot s
+                WHERE s.worker_id = ANY (v_gone) AND s.ended_at IS NULL AND s.confirmed_at IS NULL
+           ))
         ORDER BY x.id;
 END $$;

@@ -48,7 +48,9 @@ BEGIN
         IF v_new IS NULL THEN
             l.declared := false;
             removed := removed || l.name::text;
-            PERFORM limits.record(v_now, l.name, 'undeclare', NULL, NULL, 'deploy', 'deploy', NULL);
+            PERFORM limits.record(
+                v_now, l.name, 'undeclare', limits.declared_values(l), NULL, 'deploy', 'deploy', NULL
+            );
         ELSE
             l.declared := true;
             l.declared_capacity := (v_new ->> 'capacity')::integer;
@@ -56,7 +58,9 @@ BEGIN
             l.capacity := coalesce(limits.override_of(l.id, 'capacity'), l.declared_capacity);
             l.max_hold := coalesce(limits.override_of(l.id, 'max_hold'), l.declared_max_hold);
             IF l.name = ANY (added) OR NOT v_before.declared THEN
-                PERFORM limits.record(v_now, l.name, 'declare', NULL, NULL, 'deploy', 'deploy', NULL);
+                PERFORM limits.record(
+                    v_now, l.name, 'declare', NULL, limits.declared_values(l), 'deploy', 'deploy', NULL
+                );
             END IF;
             IF l IS DISTINCT FROM v_before THEN
                 changed := changed || l.name::text;

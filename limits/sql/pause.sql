@@ -23,7 +23,9 @@ BEGIN
     v_now := limits.clock();
     l := limits.settle(l, v_now);
     PERFORM limits.record(
-        v_now, l.name, CASE WHEN p_pause THEN 'pause' ELSE 'resume' END, NULL, NULL, p_actor, p_source, p_reason
+        v_now, l.name, CASE WHEN p_pause THEN 'pause' ELSE 'resume' END,
+        CASE WHEN p_pause THEN 'handing out' ELSE 'paused' END, CASE WHEN p_pause THEN 'paused' ELSE 'handing out' END,
+        p_actor, p_source, p_reason
     );
     l.paused_at := CASE WHEN p_pause THEN v_now END;
     l.paused_by := CASE WHEN p_pause THEN p_actor END;

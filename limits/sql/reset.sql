@@ -33,8 +33,7 @@ BEGIN
     l := limits.settle(l, v_now);
     DELETE FROM limits.override o WHERE o.limit_id = l.id AND o.field = p_field;
     PERFORM limits.record(
-        v_now, l.name, p_field, current::text, v_declared::text, p_actor, p_source,
-        coalesce(p_reason, 'reset to declared')
+        v_now, l.name, 'reset_' || p_field, current::text, v_declared::text, p_actor, p_source, p_reason
     );
     IF p_field = 'capacity' THEN
         l.capacity := l.declared_capacity;

@@ -1,5 +1,6 @@
 """The record of changes, and how long what ended is kept."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,22 @@ def record(**filters: Any) -> list[tuple[Any, ...]]:
     ]
 
 
+def values(capacity: int, max_hold: int) -> str:
+    """Return what the record keeps of a declared limit."""
+    return json.dumps({"capacity": capacity, "max_hold": max_hold}).replace('":', '" :')
+
+
+def test_an_override_equal_to_the_declared_value_is_told_from_its_reset(declare: Declare) -> None:
+    """O5, O7: both leave the number as it is."""
+    declare(a=(2, HOUR))
+    engine.edit("a", actor=OPERATOR, capacity=2)
+    engine.reset("a", "capacity", actor=OPERATOR)
+    assert [(kind, before, after) for kind, before, after, *_ in record(limit="a")[1:]] == [
+        ("capacity", "2", "2"),
+        ("reset_capacity", "2", "2"),
+    ]
+
+
 def test_every_change_by_a_person_is_recorded(declare: Declare) -> None:
     """O7: who, from where, before, after, and the reason if there is one; whole numbers, the plain unit."""
     declare(a=(2, HOUR))
@@ -38,10 +55,10 @@ def test_every_change_by_a_person_is_recorded(declare: Declare) -> None:
         ("capacity", "2", "5", "ana", "studio", "busy day"),
         ("max_hold", "3600000", "60000", "ana", "studio", "busy day"),
         ("capacity", "5", "6", "bea", "cli", None),
-        ("pause", None, None, "key-7", "api", "repairs"),
-        ("resume", None, None, "bea", "cli", None),
-        ("capacity", "6", "2", "ana", "studio", "reset to declared"),
-        ("max_hold", "60000", "3600000", "bea", "cli", "over"),
+        ("pause", "handing out", "paused", "key-7", "api", "repairs"),
+        ("resume", "paused", "handing out", "bea", "cli", None),
+        ("reset_capacity", "6", "2", "ana", "studio", None),
+        ("reset_max_hold", "60000", "3600000", "bea", "cli", "over"),
     ]
 
 
@@ -64,12 +81,12 @@ def test_every_declared_value_changed_by_a_sync_is_recorded(declare: Declare) ->
     declare(b=(1, HOUR))
     declare(a=(4, MINUTE))
     assert record(limit="a") == [
-        ("declare", None, None, "deploy", "deploy", None),
+        ("declare", None, values(2, HOUR), "deploy", "deploy", None),
         ("capacity", "2", "9", "ana", "studio", None),
         ("capacity", "2", "3", "deploy", "deploy", None),
         ("max_hold", "3600000", "60000", "deploy", "deploy", None),
-        ("undeclare", None, None, "deploy", "deploy", None),
-        ("declare", None, None, "deploy", "deploy", None),
+        ("undeclare", values(3, MINUTE), None, "deploy", "deploy", None),
+        ("declare", None, values(4, MINUTE), "deploy", "deploy", None),
         ("capacity", "3", "4", "deploy", "deploy", None),
     ]
 
@@ -116,7 +133,7 @@ def test_the_record_is_read_in_pages_newest_first(declare: Declare) -> None:
         after = page.next
         if after is None:
             break
-    assert seen == [*map(str, range(11, 1, -1)), None]
+    assert seen == [*map(str, range(11, 1, -1)), values(1, HOUR)]
     assert len(queries.changes().items) == 12
     for wrong in ("x", "-1", "1.5", "9" * 30, "\uff11"):
         with pytest.raises(InvalidValueError, match="after"):

@@ -230,6 +230,19 @@ def test_a_vanished_place_that_cannot_be_withdrawn_holds_up_no_other(declare: De
     assert engine.sweep() == engine.Swept(withdrawn=1)
 
 
+def test_a_pass_repairs_a_free_slot_beside_a_waiter_whatever_left_it_there(
+    declare: Declare, box: pool.Database
+) -> None:
+    """F8, case 7: nothing is due and nobody is gone; a paused limit stays paused."""
+    declare(a=(1, HOUR), b=(1, HOUR))
+    hold("a"), hold("b")
+    waiting = [wait("a"), wait("a"), wait("b")]
+    engine.pause("b", actor=OPERATOR)
+    box.fetch("UPDATE limits.limit SET capacity = 2, declared_capacity = 2 RETURNING id")
+    assert engine.sweep() == engine.Swept(granted=1)
+    assert [state(slot) for slot in waiting] == ["reserved", "waiting", "waiting"]
+
+
 def test_time_is_the_databases_whatever_the_programs_say(declare: Declare, clock: Clock) -> None:
     """F9, case 27: two programs with clocks of their own; neither's counts."""
     declare(a=(1, 2 * MINUTE))
