@@ -94,8 +94,11 @@ class SlotTimeoutError(LimitsError):
 
     @staticmethod
     def is_(error: object) -> bool:
-        """Recognise the error across module copies and after serialisation; false for anything else."""
-        return any(
-            klass.__name__ == "SlotTimeoutError" and klass.__module__.endswith("limits.errors")
-            for klass in builtins.type(error).__mro__
-        )
+        """Recognise the error across module copies and after serialisation; false for anything else.
+
+        Another copy's class is another class: it is known by its name and by what it carries.
+        """
+        if not any(klass.__name__ == "SlotTimeoutError" for klass in builtins.type(error).__mro__):
+            return False
+        carried = getattr(error, "__dict__", {})
+        return isinstance(error, Exception) and "limiter" in carried and "timeout" in carried
