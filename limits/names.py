@@ -9,6 +9,7 @@ from limits.errors import InvalidValueError
 from limits.quoting import quoted
 
 _LIMIT_NAME: Final = re.compile(rf"[a-z0-9._-]{{1,{rules.NAME_LENGTH_MAX}}}")
+_REFUSED: Final = {"Cc": "control character", "Cs": "lone surrogate"}
 _SLOT_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -92,5 +93,5 @@ def _check_text(text: object, *, where: str, most: int, least: int) -> None:
         return
     # Of what is not printable, marks of writing direction and the like are text all the same.
     for character in text:
-        if unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp"):
-            raise InvalidValueError(where, f"must not hold the control character U+{ord(character):04X}")
+        if kind := _REFUSED.get(unicodedata.category(character)):
+            raise InvalidValueError(where, f"must not hold the {kind} U+{ord(character):04X}")
