@@ -12,7 +12,7 @@ from limits.queries.values import Page, SlotRow
 _SLOT: Final = """
     SELECT s.id::text, l.name AS limit, s.state, s.number, s.label, s.run_id, s.workflow, NULL::bigint AS position,
            s.asked_at, s.granted_at, s.confirmed_at, s.reserved_until, s.expires_at,
-           CASE s.state WHEN 'waiting' THEN s.times_out_at END AS times_out_at,
+           CASE WHEN s.state IN ('waiting', 'reserved') THEN s.times_out_at END AS times_out_at,
            s.missed, s.ended_at, s.ended_by, s.end_reason
     FROM limits.slot s JOIN limits.limit l ON l.id = s.limit_id
 """
@@ -153,7 +153,7 @@ _PAGE: Final = """
     SELECT g.id::text, w.name AS limit, g.state, g.number, g.label, g.run_id, g.workflow,
            (sum(g.steps) OVER (ORDER BY g.number))::bigint AS position,
            g.asked_at, g.granted_at, g.confirmed_at, g.reserved_until, g.expires_at,
-           CASE g.state WHEN 'waiting' THEN g.times_out_at END AS times_out_at,
+           CASE WHEN g.state IN ('waiting', 'reserved') THEN g.times_out_at END AS times_out_at,
            g.missed, g.ended_at, g.ended_by, g.end_reason
     FROM gap g, wanted w
 """

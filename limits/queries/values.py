@@ -121,7 +121,7 @@ class SlotRow:
     reserved_until: datetime | None
     expires_at: datetime | None
     times_out_at: datetime | None
-    """Only while waiting."""
+    """Only while waiting or reserved: a reservation that lapses waits on, until then."""
     missed: int
     """How often a reservation of this slot lapsed."""
     ended_at: datetime | None

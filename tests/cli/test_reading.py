@@ -146,7 +146,7 @@ def test_slots_as_json_have_the_documented_shape(cli: Cli, declare: Declare, box
     ]
     assert given == [
         {"asked_at", "granted_at", "expires_at"},
-        {"asked_at", "granted_at", "expires_at", "reserved_until"},
+        {"asked_at", "granted_at", "expires_at", "reserved_until", "times_out_at"},
         {"asked_at", "times_out_at"},
         {"asked_at", "times_out_at"},
     ]
