@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
@@ -32,6 +34,7 @@ from limits.errors import (
 )
 from limits.pool import Database, database_url
 from limits.wakeups import ClosedError, Wakeups
+from stackbone.box_file import url_of_dev
 
 __all__ = [
     "BoxUnreachableError",
@@ -92,6 +95,7 @@ class Client:
     def __init__(self, database_url: str | None = None) -> None:
         """Take the box at `database_url`, else at `STACKBONE_DATABASE_URL`, else at `DATABASE_URL`.
 
+        Else that of a `stackbone dev` which runs in the workspace `STACKBONE_WORKSPACE`, or in the current folder.
         Nothing connects before the first call. Raises `BoxUnreachableError` where none is known.
         """
         self._db = Database(database_url or _known_url(), application_name="stackbone client")
@@ -171,13 +175,17 @@ class Client:
         asked = self._request(call, left)
         while asked.state != "busy":
             left = left if asked.wait_left is None else asked.wait_left
-            if asked.state in ("no_slot", "timed_out") or call.timeout == 0 or left == 0:
+            if asked.state == "reserved":
+                # Granted in time, so it is used, however little is left (Q4).
+                asked = self._patiently(partial(self._confirm, _id_of(asked)), PATIENCE_AFTER_TIMEOUT)
+            elif asked.state in ("no_slot", "timed_out") or call.timeout == 0 or left == 0:
                 raise SlotTimeoutError(call.limit, call.timeout)
-            # Withdrawn behind our back: asked again, at the end, with what is left of the timeout (Q7).
-            queued = asked.state in ("waiting", "reserved")
-            asked = self._wait(asked) if queued else self._request(call, left)
-        assert asked.slot_id is not None
-        return Slot(id=asked.slot_id, limit=call.limit, label=call.label, client=self)
+            elif asked.state == "waiting":
+                asked = self._wait(asked)
+            else:
+                # Withdrawn behind our back: asked again, at the end, with what is left of the timeout (Q7).
+                asked = self._request(call, left)
+        return Slot(id=_id_of(asked), limit=call.limit, label=call.label, client=self)
 
     def _request(self, call: _Call, timeout: int) -> Asked:
         def request() -> Asked:
@@ -201,17 +209,15 @@ class Client:
 
     def _wait(self, asked: Asked) -> Asked:
         """Wait for the grant and confirm it; the answer is final, or says that the slot ended meanwhile."""
-        slot_id = asked.slot_id
-        assert slot_id is not None
+        slot_id = _id_of(asked)
         with self._wakeups.watch(slot_id) as waiter:
-            while asked.state in ("waiting", "reserved"):
+            while asked.state == "waiting":
                 left = (asked.wait_left or 0) / 1_000
-                if asked.state == "waiting":
-                    waiter.wait(left)
+                waiter.wait(left)
                 if self._wakeups.closed:
                     engine.withdraw(slot_id, actor=_actor(), db=self._db)
                     raise ClosedError
-                asked = self._patiently(lambda: self._confirm(slot_id), left + PATIENCE_AFTER_TIMEOUT)
+                asked = self._patiently(partial(self._confirm, slot_id), left + PATIENCE_AFTER_TIMEOUT)
         return asked
 
     def _confirm(self, slot_id: str) -> Asked:
@@ -274,12 +280,20 @@ def _call(name: str, label: str | None, timeout: str | int | timedelta | None, k
     )
 
 
+def _id_of(asked: Asked) -> str:
+    assert asked.slot_id is not None
+    return asked.slot_id
+
+
 def _actor() -> Actor:
     return Actor(name=f"{socket.gethostname()}:{os.getpid()}", source="client")
 
 
 def _known_url() -> str:
-    url = database_url()
+    workspace = Path(os.environ.get("STACKBONE_WORKSPACE") or ".")
+    url = database_url() or url_of_dev(workspace)
     if url is None:
-        raise BoxUnreachableError("no database is known: pass its address or set STACKBONE_DATABASE_URL")
+        raise BoxUnreachableError(
+            f"no database is known: pass its address, set STACKBONE_DATABASE_URL, or run `stackbone dev` in {workspace.resolve()}"
+        )
     return url

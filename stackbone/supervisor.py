@@ -25,6 +25,7 @@ from psycopg.conninfo import make_conninfo
 from limits import engine, pool
 from limits.errors import LimitsError
 from stackbone import embedded
+from stackbone.box_file import BOX_FILE
 from stackbone.children import Child, Guard, Log, Plan
 from stackbone.commands import MIGRATE, OURS, SETTINGS, STACKBONE, program_of, studio_command
 from stackbone.embedded import Embedded, EmbeddedError
@@ -63,7 +64,7 @@ class Dev:
     @property
     def box_file(self) -> Path:
         """The file that tells the command line where the running box is."""
-        return self.home / "box.json"
+        return self.directory / BOX_FILE
 
     @property
     def studio_url(self) -> str:

@@ -1,6 +1,5 @@
 """Where a workspace's box is, and the way to it from a shell."""
 
-import json
 import os
 import pwd
 import signal
@@ -16,10 +15,8 @@ import psycopg
 
 from limits.errors import BoxUnreachableError
 from limits.pool import Connection, Database, database_url, translated
+from stackbone.box_file import url_of_dev
 from stackbone.workspace import CONFIG
-
-BOX_FILE: Final = Path(".stackbone") / "box.json"
-"""Where a running `stackbone dev` says how to reach its box, below the workspace."""
 
 PATIENCE: Final = 4.0
 """Seconds until no answer is an error (C2: under 5, with the start of the command)."""
@@ -43,7 +40,7 @@ def box_url(workspace: Path) -> str:
 
     Raises `BoxUnreachableError` if there is neither.
     """
-    url = database_url() or _url_of_dev(workspace)
+    url = database_url() or url_of_dev(workspace)
     if url is None:
         raise BoxUnreachableError(_nowhere(workspace))
     return url
@@ -106,14 +103,6 @@ def actor_name() -> str:
     except KeyError:
         user = f"uid-{os.getuid()}"
     return f"{user}@{socket.gethostname()}"
-
-
-def _url_of_dev(workspace: Path) -> str | None:
-    try:
-        url = json.loads((workspace / BOX_FILE).read_text(encoding="utf-8"))["url"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return url if isinstance(url, str) else None
 
 
 def _nowhere(workspace: Path) -> str:

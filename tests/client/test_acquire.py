@@ -1,14 +1,17 @@
 """Taking a slot and giving it back, without anybody in the way."""
 
+import json
+import re
 import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from limits import engine, queries
+from limits import engine, pool, queries
 from stackbone.client import (
     BoxUnreachableError,
     Client,
@@ -137,6 +140,32 @@ def test_trying_once_does_not_join_the_wait_of_another_delivery(client: Client, 
     assert waiting.outcome().limit == "calls"
 
 
+@pytest.mark.parametrize("timeout", [0, "1m"])
+def test_a_reservation_is_used_by_the_next_delivery_though_its_time_is_up(
+    client: Client, declare: Callable[..., Any], clock: Clock, timeout: str | int
+) -> None:
+    """Q4, A5: granted in time to a process that froze; the timeout that passed since then takes nothing away."""
+    declare(calls=(1, 600_000))
+    [held] = fill("calls")
+    asked = engine.request("calls", key="celery:1", timeout=5_000)
+    release(held)
+    clock.advance(6_000)
+    assert client.acquire("calls", key="celery:1", timeout=timeout).id == asked.slot_id
+    assert len(labels("calls", "busy")) == 1
+
+
+def test_a_reservation_that_lapsed_with_its_timeout_is_none(
+    client: Client, declare: Callable[..., Any], clock: Clock
+) -> None:
+    """Q6: after the 2 minutes nothing is left of the wait; trying once takes the free slot like any other call."""
+    declare(calls=(1, 600_000))
+    [held] = fill("calls")
+    asked = engine.request("calls", key="celery:1", timeout=5_000)
+    release(held)
+    clock.advance(121_000)
+    assert client.acquire("calls", key="celery:1", timeout=0).id != asked.slot_id
+
+
 def test_a_slot_is_released_once(client: Client, declare: Callable[..., Any]) -> None:
     """F1: any later release, by slot or by id, changes nothing."""
     declare(calls=(1, 60_000))
@@ -238,12 +267,31 @@ def test_a_box_that_is_not_there_is_a_clear_error(box: Any) -> None:
     assert time.monotonic() - begun < 20
 
 
-def test_without_an_address_there_is_no_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error names the variable to set."""
+def test_without_an_address_there_is_no_client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The error names the variable to set, and the folder where no box runs."""
     monkeypatch.delenv("STACKBONE_DATABASE_URL")
     monkeypatch.delenv("DATABASE_URL", raising=False)
-    with pytest.raises(BoxUnreachableError, match="STACKBONE_DATABASE_URL"):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BoxUnreachableError, match=rf"STACKBONE_DATABASE_URL.* in {re.escape(str(tmp_path))}"):
         Client()
+
+
+def test_a_script_beside_a_running_dev_finds_its_box(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, declare: Callable[..., Any], box: pool.Database
+) -> None:
+    """As the shell's commands do: from the workspace's folder, or from anywhere with STACKBONE_WORKSPACE."""
+    declare(calls=(2, 60_000))
+    monkeypatch.delenv("STACKBONE_DATABASE_URL")
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    (tmp_path / ".stackbone").mkdir()
+    (tmp_path / ".stackbone" / "box.json").write_text(json.dumps({"url": box.url}))
+    monkeypatch.setenv("STACKBONE_WORKSPACE", str(tmp_path))
+    with Client() as client:
+        assert client.acquire("calls").limit == "calls"
+    monkeypatch.delenv("STACKBONE_WORKSPACE")
+    monkeypatch.chdir(tmp_path)
+    with Client() as client:
+        assert client.acquire("calls").limit == "calls"
 
 
 def test_a_limit_no_longer_declared_takes_nobody_new(client: Client, declare: Callable[..., Any]) -> None:
