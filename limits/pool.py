@@ -192,6 +192,8 @@ def _log_notice(notice: psycopg.errors.Diagnostic) -> None:
 
 
 def _unreachable(error: Exception) -> str:
+    if isinstance(error, psycopg.errors.QueryCanceled):
+        return "the box was too busy to answer in time, or another session keeps the limit locked; nothing was changed"
     lines = str(error).strip().splitlines()
     return f"the box's database does not answer: {lines[0] if lines else type(error).__name__}"
 

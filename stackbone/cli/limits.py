@@ -25,14 +25,22 @@ from stackbone.wire import limit_json, slot_json
 _PAGE: Final = 1_000
 
 
-class _ValueCommand(click.Command):
-    """A command whose value may be a negative number or duration, to be refused by name, not taken for options."""
+class _LimitCommand(click.Command):
+    """A command that takes `-5` for a limit's name, or for a value to be refused by name; never for an option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if "--" not in args:
-            negative = [arg for arg in args if re.match(r"-[0-9.]", arg)]
-            args = [arg for arg in args if arg not in negative] + (["--", *negative] if negative else [])
-        return super().parse_args(ctx, args)
+        if "--" in args:
+            return super().parse_args(ctx, args)
+        followed = {name for option in self.params if not getattr(option, "is_flag", True) for name in option.opts}
+        options, values = [], []
+        rest = iter(args)
+        for arg in rest:
+            if re.match(r"-[^0-9.]", arg):
+                options.append(arg)
+                options.extend(islice(rest, 1) if arg in followed else [])
+            else:
+                values.append(arg)
+        return super().parse_args(ctx, [*options, "--", *values])
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -96,7 +104,7 @@ def list_(*, db: Database, as_json: bool) -> None:
         _print_table(wording.LIMIT_HEADINGS, wording.LIMIT_RIGHT, iter(rows), measured=len(rows))
 
 
-@limits.command()
+@limits.command(cls=_LimitCommand)
 @click.argument("limit")
 @_box_command
 def slots(*, db: Database, limit: str, as_json: bool) -> None:
@@ -160,7 +168,7 @@ def release(*, db: Database, slot_id: str, yes: bool, reason: str | None, as_jso
     return 0
 
 
-@limits.command(cls=_ValueCommand)
+@limits.command(cls=_LimitCommand)
 @click.argument("limit")
 @click.argument("value", metavar="N|reset")
 @_changing
@@ -183,7 +191,7 @@ def capacity(*, db: Database, limit: str, value: str, reason: str | None, as_jso
     _report_setting(limit, "capacity", edited, reset=value.strip() == "reset", db=db, as_json=as_json)
 
 
-@limits.command("max-hold", cls=_ValueCommand)
+@limits.command("max-hold", cls=_LimitCommand)
 @click.argument("limit")
 @click.argument("value", metavar="DURATION|reset")
 @_changing
@@ -206,7 +214,7 @@ def max_hold(*, db: Database, limit: str, value: str, reason: str | None, as_jso
     _report_setting(limit, "max_hold", edited, reset=value.strip() == "reset", db=db, as_json=as_json)
 
 
-@limits.command()
+@limits.command(cls=_LimitCommand)
 @click.argument("limit")
 @_changing
 @_box_command
@@ -220,7 +228,7 @@ def pause(*, db: Database, limit: str, reason: str | None, as_json: bool) -> Non
     _report_pause(limit, engine.pause(limit, actor=_actor(), reason=reason, db=db), db=db, as_json=as_json)
 
 
-@limits.command()
+@limits.command(cls=_LimitCommand)
 @click.argument("limit")
 @_changing
 @_box_command
@@ -269,7 +277,7 @@ def _print_table(
 def _need_terminal() -> None:
     # Where the question would not be seen, or the answer comes from a pipe, nobody has been asked.
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
-        raise click.UsageError("without a terminal to ask at, say --yes to release the slot")
+        raise click.ClickException("nothing was released: without a terminal to ask at, say --yes")
 
 
 def _confirmed(slot: SlotRow) -> bool:

@@ -78,7 +78,8 @@ def effect(state: LimitState, granted: int) -> str:
     if granted:
         said.append(f"{_counted(granted)} started.")
     if state.waiting:
-        said.append(f"{state.waiting:,} still wait." if granted else f"{_counted(state.waiting)} still wait.")
+        waiting = f"{state.waiting:,}" if granted else _counted(state.waiting)
+        said.append(f"{waiting} still {'waits' if state.waiting == 1 else 'wait'}.")
     if state.over:
         said.append(f"Nothing is taken back: {state.held:,} are held, {state.over:,} over.")
     return " ".join(said)

@@ -7,6 +7,7 @@ import pytest
 
 from limits import engine, queries, rules
 from limits.engine import Actor
+from limits.pool import Database
 from limits.queries import LimitState
 from tests.cli.conftest import Cli, ask
 
@@ -28,7 +29,7 @@ def test_raising_a_capacity_starts_waiting_runs_and_says_so(cli: Cli, declare: D
     ask("calls", 5)
     done = cli("capacity", "calls", "4", "--reason", "two more lines")
     assert (done.code, done.stderr) == (0, "")
-    assert done.stdout == "Capacity of calls is now 4 (override; declared 1). 3 waiting runs started. 1 still wait.\n"
+    assert done.stdout == "Capacity of calls is now 4 (override; declared 1). 3 waiting runs started. 1 still waits.\n"
     (change, *_) = queries.changes(limit="calls").items
     assert (change.kind, change.before, change.after, change.source, change.reason) == (
         "capacity", "1", "4", "cli", "two more lines",
@@ -41,7 +42,7 @@ def test_lowering_a_capacity_takes_nothing_back_and_says_so(cli: Cli, declare: D
     ask("calls", 6)
     said = cli("capacity", "calls", "2").stdout
     assert said == (
-        "Capacity of calls is now 2 (override; declared 5). 1 waiting run still wait."
+        "Capacity of calls is now 2 (override; declared 5). 1 waiting run still waits."
         " Nothing is taken back: 5 are held, 3 over.\n"
     )
 
@@ -98,8 +99,8 @@ def test_pause_and_resume_say_what_happens_to_the_queue(cli: Cli, declare: Decla
     ask("calls", 2)
     engine.release(first, actor=BEN)
     assert cli("pause", "calls").stdout.startswith("Nothing changed. calls is paused by ")
-    assert cli("resume", "calls").stdout == "calls hands out slots. 1 waiting run started. 1 still wait.\n"
-    assert cli("resume", "calls").stdout == "Nothing changed. calls hands out slots. 1 waiting run still wait.\n"
+    assert cli("resume", "calls").stdout == "calls hands out slots. 1 waiting run started. 1 still waits.\n"
+    assert cli("resume", "calls").stdout == "Nothing changed. calls hands out slots. 1 waiting run still waits.\n"
 
 
 def test_every_change_prints_the_limits_new_state_as_json(cli: Cli, declare: Declare) -> None:
@@ -174,6 +175,34 @@ def test_a_max_hold_that_could_be_misread_is_refused(cli: Cli, declare: Declare,
     assert done.refusal.startswith(f"calls.max_hold: {said}")
     assert done.code == 1
     assert known("calls").max_hold.override is None
+
+
+def test_what_begins_with_a_minus_and_a_digit_is_never_taken_for_an_option(cli: Cli, declare: Declare) -> None:
+    """D1, O7: the name of a limit, a value and a reason each stay where they were typed."""
+    declare(**{"-5": (1, rules.HOUR), "7": (1, rules.HOUR)})
+    assert cli("capacity", "-5", "7", "--json").code == 0
+    assert (known("-5").capacity.override, known("7").capacity.override) == (7, None)
+    assert cli("capacity", "--reason", "-5 lines", "7", "3").code == 0
+    assert cli("max-hold", "7", "2h", "--reason", "-2 hours").code == 0
+    assert cli("pause", "-5", "--reason=-1").code == 0
+    reasons = [change.reason for change in queries.changes().items if change.source == "cli"]
+    assert reasons == ["-1", "-2 hours", "-5 lines", None]
+    assert cli("slots", "-5", "--json").code == 0
+    assert cli("capacity", "--reason", "-5", "7", "-2").refusal == "7.capacity: must be 1 to 100,000, got '-2'"
+    assert cli("capacity", "7", "5", "--jsn").code == 2
+
+
+def test_a_limit_kept_locked_elsewhere_is_told_from_a_box_that_is_away(
+    cli: Cli, declare: Declare, box: Database
+) -> None:
+    """C2: the box answers, only not for this limit; nothing is changed, and lists go on."""
+    declare(calls=(1, rules.HOUR))
+    with box.connection() as other:
+        other.execute("SELECT pg_advisory_lock(1818846573, id) FROM limits.limit")
+        assert "another session keeps the limit locked; nothing was changed" in cli("capacity", "calls", "3").refusal
+        assert cli("list").code == 0
+        other.execute("SELECT pg_advisory_unlock_all()")
+    assert known("calls").capacity.override is None
 
 
 @pytest.mark.parametrize(

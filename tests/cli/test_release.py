@@ -35,7 +35,7 @@ def test_a_busy_slot_is_released_and_the_next_run_starts(cli: Cli, declare: Decl
     first, second, _ = ask("calls", 3)
     done = cli("release", first, "--yes")
     assert (done.code, done.stderr) == (0, "")
-    assert done.stdout == f"Released slot {first} of calls. 1 waiting run started. 1 still wait.\n"
+    assert done.stdout == f"Released slot {first} of calls. 1 waiting run started. 1 still waits.\n"
     assert (state(first), state(second)) == ("released", "reserved")
 
 
@@ -196,13 +196,13 @@ def test_a_slot_that_is_not_busy_is_no_question(box: Database, declare: Declare)
 
 
 def test_a_pipe_is_refused_and_told_of_yes(cli: Cli, declare: Declare) -> None:
-    """Case 44: at once, exit code 2; neither `echo y |` nor CI=true is an answer."""
+    """Case 44: at once, refused with exit code 1; neither `echo y |` nor CI=true is an answer."""
     declare(calls=(1, rules.HOUR))
     (slot,) = ask("calls")
     piped = run("limits", "release", slot, stdin=None, input=b"y\n", env={"CI": "true"})
     for done in (piped, cli("release", slot), cli("release", slot, env={"CI": "true"}), cli("release", slot, "--json")):
         assert "--yes" in done.refusal
-        assert done.code == 2
+        assert done.code == 1
     assert state(slot) == "busy"
 
 
@@ -214,7 +214,7 @@ def test_a_closed_input_is_refused_and_told_of_yes(
     declare(calls=(1, rules.HOUR))
     (slot,) = ask("calls")
     done = _in_shell(f"limits release {slot} {redirection}")
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert "--yes" in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     assert state(slot) == "busy"
