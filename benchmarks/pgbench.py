@@ -74,6 +74,6 @@ def _environment(db: Database) -> dict[str, str]:
         "PGUSER": str(parts["user"]),
         "PGDATABASE": str(parts["dbname"]),
         # As the pool sets them.
-        "PGOPTIONS": "-c enable_seqscan=off -c jit=off",
+        "PGOPTIONS": "-c enable_seqscan=off -c jit=off -c plan_cache_mode=force_generic_plan",
     }
     return {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"} | variables

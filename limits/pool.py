@@ -168,11 +168,12 @@ atexit.register(_close_all)
 def _prepare_session(connection: Connection) -> None:
     connection.prepare_threshold = 1
     connection.add_notice_handler(_log_notice)
-    # Every statement has its index. A plan made while a table was small would be kept for ever, and compiling
-    # one costs more than running it.
+    # Every statement has its index. A plan made while a table was small would be kept for ever, one that is made
+    # anew at each call costs a page more than reading it, and compiling one costs more than running it.
     connection.execute(
         "SELECT set_config('idle_in_transaction_session_timeout', '10s', false),"
-        " set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)"
+        " set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false),"
+        " set_config('plan_cache_mode', 'force_generic_plan', false)"
     )
 
 
