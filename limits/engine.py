@@ -27,6 +27,7 @@ from psycopg.types.json import Jsonb
 
 from limits import durations, names, queries, rules
 from limits.errors import (
+    BoxBusyError,
     ChangedMeanwhileError,
     InvalidValueError,
     ProcessGoneError,
@@ -135,7 +136,11 @@ def declare(workspace: str, limits: Mapping[str, Declared], *, db: Database | No
         names.check_limit_name(name, where=where)
         _check_settings(declared.capacity, declared.max_hold, where=where)
     wanted = {name: {"capacity": d.capacity, "max_hold": d.max_hold} for name, d in limits.items()}
-    row = _call("SELECT * FROM limits.declare(%s, %s)", (workspace, Jsonb(wanted)), db)
+    row = _call(
+        "SELECT workspace, added, changed, removed, granted FROM limits.declare(%s, %s)",
+        (workspace, Jsonb(wanted)),
+        db,
+    )
     owner = row.pop("workspace")
     if owner != workspace:
         raise WorkspaceMismatchError(
@@ -154,20 +159,24 @@ def request(
     run_id: str | None = None,
     workflow: str | None = None,
     worker_id: int | None = None,
+    asker: uuid.UUID | None = None,
     db: Database | None = None,
 ) -> Asked:
     """Ask for a slot of `limit`: busy at once, or queued for `timeout` milliseconds (A2); 0 never queues (A6).
 
-    `key` names the call, which never holds two slots (A5). `worker_id`, from `join`, is the process that waits.
+    `key` names the call, which never holds two slots (A5). `worker_id`, from `join`, is the process that waits,
+    `asker` the one of several with the same key who may `abandon` the slot.
     Raises `UnknownLimitError` (A4), `InvalidValueError`, and `ProcessGoneError` where the process must join anew.
     """
     names.check_key(key, where=f"{limit}: key")
     names.check_label(label, where=f"{limit}: label")
+    names.check_id(run_id, where=f"{limit}: run_id")
+    names.check_id(workflow, where=f"{limit}: workflow")
     if not 0 <= timeout <= rules.TIMEOUT_MAX:
         raise InvalidValueError(f"{limit}: timeout", f"must be 0 to {rules.TIMEOUT_MAX} ms, got {timeout}")
     row = _call(
-        "SELECT * FROM limits.request(%s, %s, %s, %s, %s, %s, %s)",
-        (_asked_name(limit, db), key, label, timeout, run_id, workflow, worker_id),
+        'SELECT outcome, slot_id, "position", wait_left FROM limits.request(%s, %s, %s, %s, %s, %s, %s, %s)',
+        (_asked_name(limit, db), key, label, timeout, run_id, workflow, worker_id, asker),
         db,
     )
     if row["outcome"] == "gone":
@@ -185,7 +194,7 @@ def confirm(slot_id: str, *, db: Database | None = None) -> Asked:
     """Make a reservation busy (Q6), and tell how the slot stands; idempotent, harmless in every state."""
     if not names.is_slot_id(slot_id):
         return Asked(slot_id=None, state="unknown")
-    row = _call("SELECT * FROM limits.confirm(%s)", (slot_id,), db)
+    row = _call("SELECT outcome, wait_left FROM limits.confirm(%s)", (slot_id,), db)
     known = row["outcome"] != "unknown"
     return Asked(slot_id=slot_id if known else None, state=row["outcome"], wait_left=row["wait_left"])
 
@@ -222,9 +231,14 @@ def withdraw(slot_id: str, *, actor: Actor, reason: str | None = None, db: Datab
     return bool(row["withdrawn"])
 
 
-def abandon(limit: str, key: str, *, actor: Actor, db: Database | None = None) -> str | None:
-    """Give back whatever the call named by `key` holds or waits for; return its state before, none for nothing."""
-    row = _call("SELECT limits.abandon(%s, %s, %s) AS state", (_asked_name(limit, db), key, actor.name), db)
+def abandon(
+    limit: str, key: str, *, asker: uuid.UUID | None = None, actor: Actor, db: Database | None = None
+) -> str | None:
+    """Give back what the call named by `key` holds or waits for, unless another `asker` took it over.
+
+    Return its state before, none for nothing.
+    """
+    row = _call("SELECT limits.abandon(%s, %s, %s, %s) AS state", (_asked_name(limit, db), key, asker, actor.name), db)
     state: str | None = row["state"]
     return state
 
@@ -248,7 +262,7 @@ def edit(
     _check_settings(capacity, max_hold, where=limit)
     names.check_reason(reason, where=f"{limit}: reason")
     row = _call(
-        "SELECT * FROM limits.edit(%s, %s, %s, %s, %s, %s, %s, %s)",
+        "SELECT outcome, field, current, granted FROM limits.edit(%s, %s, %s, %s, %s, %s, %s, %s)",
         (
             _asked_name(limit, db),
             capacity,
@@ -285,7 +299,7 @@ def reset(
         raise InvalidValueError(f"{limit}: field", f"must be capacity or max_hold, got {field!r}")
     names.check_reason(reason, where=f"{limit}: reason")
     row = _call(
-        "SELECT * FROM limits.reset(%s, %s, %s, %s, %s, %s)",
+        "SELECT outcome, field, current, granted FROM limits.reset(%s, %s, %s, %s, %s, %s)",
         (_asked_name(limit, db), field, expected, actor.name, actor.source, reason),
         db,
     )
@@ -314,7 +328,7 @@ def sweep(*, db: Database | None = None) -> Swept:
     for row in (db or default()).fetch("SELECT limits.begin_pass() AS id"):
         try:
             _sweep_limit(row["id"], total, db)
-        except psycopg.Error as error:
+        except (psycopg.Error, BoxBusyError) as error:
             log.warning("limit number %s is passed over by the sweep: %s", row["id"], str(error).partition("\n")[0])
     _call("SELECT limits.end_pass()", (), db)
     return Swept(**total)
@@ -350,7 +364,11 @@ def check(*, db: Database | None = None) -> list[str]:
 def _sweep_limit(limit_id: int, total: dict[str, int], db: Database | None) -> None:
     more = True
     while more:
-        moved = _call("SELECT * FROM limits.sweep_limit(%s, %s)", (limit_id, _SWEEP_BATCH), db)
+        moved = _call(
+            "SELECT expired, lapsed, timed_out, withdrawn, granted, more FROM limits.sweep_limit(%s, %s)",
+            (limit_id, _SWEEP_BATCH),
+            db,
+        )
         more = moved.pop("more")
         for name, count in moved.items():
             total[name] += count
@@ -363,7 +381,7 @@ def _call(statement: LiteralString, parameters: tuple[Any, ...], db: Database | 
 def _pause(limit: str, *, pause: bool, actor: Actor, reason: str | None, db: Database | None) -> Edited:
     names.check_reason(reason, where=f"{limit}: reason")
     row = _call(
-        "SELECT * FROM limits.pause(%s, %s, %s, %s, %s)",
+        "SELECT outcome, granted FROM limits.pause(%s, %s, %s, %s, %s)",
         (_asked_name(limit, db), pause, actor.name, actor.source, reason),
         db,
     )

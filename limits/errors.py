@@ -68,6 +68,10 @@ class BoxUnreachableError(LimitsError):
     """The box's database does not answer."""
 
 
+class BoxBusyError(BoxUnreachableError):
+    """The box was too busy to answer in time, or another session keeps the limit locked; nothing was changed."""
+
+
 class NotMigratedError(LimitsError):
     """The database has no Stackbone tables yet, or older ones; run `stackbone migrate`."""
 

@@ -22,23 +22,45 @@ def install(connection: psycopg.Connection[Any]) -> list[str]:
         installed: dict[str, str] = dict(cursor.fetchall())
         changed = [name for name in wanted | installed if wanted.get(name) != installed.get(name)]
         for name in changed:
-            _drop(cursor, name)
-        for name in changed:
             if name in files:
-                cursor.execute(sql.SQL(files[name]))
+                _replace(cursor, name, files[name])
                 cursor.execute(
-                    "INSERT INTO limits.installed_function (name, checksum) VALUES (%s, %s)", (name, wanted[name])
+                    "INSERT INTO limits.installed_function (name, checksum) VALUES (%s, %s)"
+                    " ON CONFLICT (name) DO UPDATE SET checksum = excluded.checksum",
+                    (name, wanted[name]),
                 )
+            else:
+                _drop(cursor, _signatures(cursor, name))
+                cursor.execute("DELETE FROM limits.installed_function WHERE name = %s", (name,))
     return changed
 
 
-def _drop(cursor: psycopg.Cursor[Any], name: str) -> None:
-    # A function whose result changed can't be replaced, only dropped and made again. Bodies are bound by name.
+def _replace(cursor: psycopg.Cursor[Any], name: str, text: str) -> None:
+    """Install a function in place of the one of that name, under the feet of whoever calls it just now.
+
+    One that was dropped is missed by calls under way; only a new result or new names of parameters can't do without.
+    """
+    before = _signatures(cursor, name)
+    try:
+        with cursor.connection.transaction():
+            cursor.execute(sql.SQL(text.replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION", 1)))
+    except psycopg.errors.InvalidFunctionDefinition:
+        _drop(cursor, before)
+        cursor.execute(sql.SQL(text))
+    # With other parameters it is another function, and the former one stands beside it.
+    if _signatures(cursor, name) - before:
+        _drop(cursor, before)
+
+
+def _signatures(cursor: psycopg.Cursor[Any], name: str) -> set[str]:
     cursor.execute(
         "SELECT p.oid::regprocedure::text FROM pg_proc p"
         " WHERE p.pronamespace = 'limits'::regnamespace AND p.proname = %s",
         (name,),
     )
-    for (signature,) in cursor.fetchall():
-        cursor.execute(sql.SQL("DROP FUNCTION {}").format(sql.SQL(signature)))
-    cursor.execute("DELETE FROM limits.installed_function WHERE name = %s", (name,))
+    return {signature for (signature,) in cursor.fetchall()}
+
+
+def _drop(cursor: psycopg.Cursor[Any], signatures: set[str]) -> None:
+    for signature in sorted(signatures):
+        cursor.execute(sql.SQL("DROP FUNCTION IF EXISTS {}").format(sql.SQL(signature)))

@@ -121,6 +121,8 @@ class Slot(models.Model):
     run_id = models.TextField(null=True, db_collation="C")
     workflow = models.TextField(null=True)
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, null=True, db_constraint=False, db_index=False)
+    # Of all that share the key the one who asked last: who leaves takes nobody else's slot along.
+    asker = models.UUIDField(null=True)
 
     asked_at = models.DateTimeField()
     times_out_at = models.DateTimeField()

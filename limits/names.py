@@ -41,6 +41,11 @@ def check_key(key: object, *, where: str) -> None:
     _check_text(key, where=where, most=rules.KEY_LENGTH_MAX, least=1)
 
 
+def check_id(text: object, *, where: str) -> None:
+    """Raise `InvalidValueError` unless `text` is none or can name a run or a workflow."""
+    _check_text(text, where=where, most=rules.KEY_LENGTH_MAX, least=1)
+
+
 def check_reason(reason: object, *, where: str) -> None:
     """Raise `InvalidValueError` unless `reason` is none or text fit for the record of changes."""
     _check_text(reason, where=where, most=rules.REASON_LENGTH_MAX, least=0)

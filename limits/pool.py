@@ -18,7 +18,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from limits.errors import BoxUnreachableError, InTransactionError, NotMigratedError
+from limits.errors import BoxBusyError, BoxUnreachableError, InTransactionError, NotMigratedError
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +38,17 @@ _NOT_MIGRATED: Final = (
     psycopg.errors.UndefinedTable,
     psycopg.errors.UndefinedColumn,
 )
+
+# Another try finds the box as good as before: what was asked for has not been done.
+_BUSY: Final = (
+    psycopg.errors.QueryCanceled,
+    psycopg.errors.LockNotAvailable,
+    psycopg.errors.DeadlockDetected,
+    psycopg.errors.OutOfMemory,
+    psycopg.errors.DiskFull,
+)
+# A function was reinstalled under a connection that knows it otherwise: another connection does.
+_STALE: Final = (psycopg.errors.FeatureNotSupported, psycopg.errors.InternalError_)
 
 type Connection = psycopg.Connection[DictRow]
 
@@ -70,7 +81,7 @@ class Database:
             "application_name": application_name,
             "connect_timeout": CONNECT_TIMEOUT,
             "target_session_attrs": "read-write",
-            # A dead peer is noticed within about 20 seconds on either side.
+            # A dead server is noticed within about 20 seconds; a dead client likewise (`_prepare_session`).
             "keepalives_idle": 10,
             "keepalives_interval": 5,
             "keepalives_count": 2,
@@ -99,7 +110,7 @@ class Database:
         with translated(), self._opened().connection() as connection:
             try:
                 yield connection
-            except psycopg.errors.ReadOnlySqlTransaction:
+            except (psycopg.errors.ReadOnlySqlTransaction, *_STALE):
                 # The server became a standby: the next connection looks for the one that takes writes.
                 connection.close()
                 raise
@@ -139,13 +150,15 @@ class Database:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise this project's errors in place of the driver's: unreachable, not migrated, inside a transaction."""
+    """Raise this project's errors in place of the driver's: unreachable, busy, not migrated, inside a transaction."""
     try:
         yield
     except _NOT_MIGRATED as error:
         raise NotMigratedError from error
     except psycopg.errors.ActiveSqlTransaction as error:
         raise InTransactionError from error
+    except (*_BUSY, *_STALE) as error:
+        raise BoxBusyError(_busy(error)) from error
     except (PoolTimeout, *_BROKEN) as error:
         raise BoxUnreachableError(_unreachable(error)) from error
 
@@ -170,10 +183,15 @@ def _prepare_session(connection: Connection) -> None:
     connection.add_notice_handler(_log_notice)
     # Every statement has its index. A plan made while a table was small would be kept for ever, one that is made
     # anew at each call costs a page more than reading it, and compiling one costs more than running it.
+    # A limit that somebody keeps locked holds up a call for so long, and whatever its thread has to do besides.
     connection.execute(
-        "SELECT set_config('idle_in_transaction_session_timeout', '10s', false),"
-        " set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false),"
-        " set_config('plan_cache_mode', 'force_generic_plan', false)"
+        "SELECT set_config(name, value, false) FROM (VALUES"
+        " ('enable_seqscan', 'off'), ('plan_cache_mode', 'force_generic_plan'), ('jit', 'off'),"
+        " ('default_transaction_isolation', 'read committed'),"
+        " ('idle_in_transaction_session_timeout', '10s'), ('lock_timeout', '3s'),"
+        " ('tcp_keepalives_idle', '10'), ('tcp_keepalives_interval', '5'), ('tcp_keepalives_count', '2'),"
+        " ('tcp_user_timeout', '15s')"
+        ") AS setting (name, value)"
     )
 
 
@@ -192,9 +210,13 @@ def _log_notice(notice: psycopg.errors.Diagnostic) -> None:
     log.warning("%s", notice.message_primary)
 
 
+def _busy(error: Exception) -> str | None:
+    if isinstance(error, (psycopg.errors.QueryCanceled, psycopg.errors.LockNotAvailable)):
+        return None
+    return f"the box can't do it now: {str(error).partition('\n')[0]}"
+
+
 def _unreachable(error: Exception) -> str:
-    if isinstance(error, psycopg.errors.QueryCanceled):
-        return "the box was too busy to answer in time, or another session keeps the limit locked; nothing was changed"
     lines = str(error).strip().splitlines()
     return f"the box's database does not answer: {lines[0] if lines else type(error).__name__}"
 

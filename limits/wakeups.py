@@ -85,7 +85,6 @@ class Wakeups:
     def _begin(self) -> None:
         self._changed = threading.Condition()
         self._waiters: dict[str, set[Waiter]] = {}
-        self._chores: list[Callable[[], object]] = []
         self._thread: threading.Thread | None = None
         self._bell: tuple[socket.socket, socket.socket] | None = None
         self._connection: Connection | None = None
@@ -142,13 +141,6 @@ class Wakeups:
                 self._process_id, self._present = None, False
         self._ring_bell()
 
-    def later(self, chore: Callable[[], object]) -> None:
-        """Do `chore`, one engine call, as soon as the box answers (again)."""
-        with self._changed, contextlib.suppress(ClosedError):
-            self._start()
-            self._chores.append(chore)
-        self._ring_bell()
-
     def close(self) -> None:
         """Ring everybody, let them leave the queue, and end the connection."""
         with self._changed:
@@ -167,11 +159,14 @@ class Wakeups:
         if self.closed:
             raise ClosedError
         if self._thread is None:
-            self._bell = socket.socketpair()
-            for end in self._bell:
-                end.setblocking(False)
-            self._thread = threading.Thread(target=self._run, name="stackbone-wakeups", daemon=True)
-            self._thread.start()
+            if self._bell is None:
+                self._bell = socket.socketpair()
+                for end in self._bell:
+                    end.setblocking(False)
+            thread = threading.Thread(target=self._run, name="stackbone-wakeups", daemon=True)
+            # May fail where threads are scarce; the next call tries again.
+            thread.start()
+            self._thread = thread
 
     def _ring_bell(self) -> None:
         bell = self._bell
@@ -185,9 +180,13 @@ class Wakeups:
         try:
             while not self.closed:
                 try:
+                    forks = _forks
                     with contextlib.closing(self._db.connect()) as connection:
                         self._connection = connection
-                        self._listen(connection)
+                        # Closed in a child; but a child that began while we were connecting knows of no connection,
+                        # keeps its copy of the socket, and the session would live on with it: for us it ends here.
+                        if forks == _forks:
+                            self._listen(connection)
                 except Exception as error:
                     self._lost(error)
                 finally:
@@ -233,9 +232,8 @@ class Wakeups:
             selector.register(self._bell[0], selectors.EVENT_READ)
             selector.register(connection.pgconn.socket, selectors.EVENT_READ)
             while not self.closed:
-                if not line.asking and (time.monotonic() >= ask_at or not self._present or self._chores):
+                if not line.asking and (time.monotonic() >= ask_at or not self._present):
                     self._prove_presence(connection)
-                    self._do_chores()
                     with self._changed:
                         waiting = list(self._waiters)
                     line.ask(waiting)
@@ -268,19 +266,6 @@ class Wakeups:
             self._process_id, self._lock_held, self._present = process_id, held, True
             self._failures, self._trouble = 0, None
             self._changed.notify_all()
-
-    def _do_chores(self) -> None:
-        with self._changed:
-            chores, self._chores = self._chores, []
-        for number, chore in enumerate(chores):
-            try:
-                chore()
-            except BoxUnreachableError:
-                with self._changed:
-                    self._chores += chores[number:]
-                raise
-            except Exception:
-                log.exception("what was left to do could not be done")
 
     def _begin_in_child(self) -> None:
         # The parent's session must end with the parent: the child's copy of its socket would keep it open.
@@ -332,6 +317,9 @@ class _Line:
             result = self._pgconn.get_result()
             if result is None:
                 self._answer_by = None
+                # What came in one piece with the end of the answer; the socket has nothing more to say of it.
+                while notification := self._pgconn.notifies():
+                    yield notification.extra.decode()
                 return
             if result.status != pq.ExecStatus.TUPLES_OK:
                 raise psycopg.OperationalError(result.error_message.decode(errors="replace"))
@@ -362,4 +350,10 @@ def _begin_in_child() -> None:
         wakeups._begin_in_child()
 
 
-os.register_at_fork(after_in_child=_begin_in_child)
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+_forks = 0
+os.register_at_fork(before=_count_fork, after_in_child=_begin_in_child)

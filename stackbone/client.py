@@ -13,6 +13,7 @@ import os
 import secrets
 import socket
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,9 +23,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+import psycopg
+
 from limits import durations, engine
+from limits.chores import Chores
 from limits.engine import Actor, Asked
 from limits.errors import (
+    BoxBusyError,
     BoxUnreachableError,
     InvalidValueError,
     LimitsError,
@@ -33,7 +38,7 @@ from limits.errors import (
     UnknownLimitError,
 )
 from limits.pool import Database, database_url
-from limits.wakeups import ClosedError, Wakeups
+from limits.wakeups import CLOSED_WITHIN, ClosedError, Wakeups
 from stackbone.box_file import url_of_dev
 
 __all__ = [
@@ -51,11 +56,13 @@ log = logging.getLogger(__name__)
 
 PATIENCE: Final = 10.0
 """Seconds for which a request or a release is tried again while the box does not answer."""
+PATIENCE_WHEN_BUSY: Final = 60.0
+"""Seconds for which a call is tried again while the box answers, but another session keeps the limit locked."""
 PATIENCE_AFTER_TIMEOUT: Final = 60.0
 """A wait outlasts an outage for as long as its own timeout, and for so many seconds more."""
 
 # Errors after which nothing of the call is left in the box.
-_NOTHING_LEFT: Final = (SlotTimeoutError, UnknownLimitError, InvalidValueError, ClosedError)
+_NOTHING_LEFT: Final = (SlotTimeoutError, UnknownLimitError, InvalidValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +94,7 @@ class _Call:
     own_key: bool
     label: str | None
     timeout: int
+    asker: uuid.UUID = field(default_factory=uuid.uuid4)
 
 
 class Client:
@@ -100,6 +108,7 @@ class Client:
         """
         self._db = Database(database_url or _known_url(), application_name="stackbone client")
         self._wakeups = Wakeups(self._db)
+        self._owed = Chores()
 
     def __enter__(self) -> Self:
         return self
@@ -115,6 +124,7 @@ class Client:
         Held slots stay; one that is given back afterwards connects once more.
         """
         self._wakeups.close()
+        self._owed.wait(CLOSED_WITHIN)
         self._db.close()
 
     def acquire(
@@ -181,7 +191,7 @@ class Client:
             elif asked.state in ("no_slot", "timed_out") or call.timeout == 0 or left == 0:
                 raise SlotTimeoutError(call.limit, call.timeout)
             elif asked.state == "waiting":
-                asked = self._wait(asked)
+                asked = self._wait(call, asked)
             else:
                 # Withdrawn behind our back: asked again, at the end, with what is left of the timeout (Q7).
                 asked = self._request(call, left)
@@ -199,15 +209,16 @@ class Client:
                         label=call.label,
                         timeout=timeout,
                         worker_id=process_id,
+                        asker=call.asker,
                         db=self._db,
                     )
                 except ProcessGoneError:
                     assert process_id is not None
                     self._wakeups.join_anew(process_id)
 
-        return self._patiently(request, PATIENCE)
+        return self._patiently(request, PATIENCE, when_busy=min(timeout / 1_000, PATIENCE_WHEN_BUSY))
 
-    def _wait(self, asked: Asked) -> Asked:
+    def _wait(self, call: _Call, asked: Asked) -> Asked:
         """Wait for the grant and confirm it; the answer is final, or says that the slot ended meanwhile."""
         slot_id = _id_of(asked)
         with self._wakeups.watch(slot_id) as waiter:
@@ -215,7 +226,8 @@ class Client:
                 left = (asked.wait_left or 0) / 1_000
                 waiter.wait(left)
                 if self._wakeups.closed:
-                    engine.withdraw(slot_id, actor=_actor(), db=self._db)
+                    # While we still count as waiting: whoever closes looks on.
+                    self._abandon(call)
                     raise ClosedError
                 asked = self._patiently(partial(self._confirm, slot_id), left + PATIENCE_AFTER_TIMEOUT)
         return asked
@@ -233,38 +245,47 @@ class Client:
             # Its next delivery may come from anywhere, and finds the slot.
             return
 
-        def abandon() -> str | None:
-            return engine.abandon(call.limit, call.key, actor=_actor(), db=self._db)
+        self._abandon(call)
 
-        try:
-            abandon()
-        except LimitsError:
-            if call.own_key:
-                self._wakeups.later(abandon)
+    def _abandon(self, call: _Call) -> None:
+        self._now_or_later(lambda: engine.abandon(call.limit, call.key, asker=call.asker, actor=_actor(), db=self._db))
 
     def _give_back(self, slot: Slot) -> None:
         # The body's own end counts, its result or its error: an outage here delays the release and hides nothing.
         release = self._releasing(slot.id)
-        try:
-            self._patiently(release, PATIENCE)
-        except LimitsError as error:
+        error = self._now_or_later(lambda: self._patiently(release, PATIENCE), release)
+        if error is not None:
             log.warning("slot %s of limit %s is given back once the box answers: %s", slot.id, slot.limit, error)
-            self._wakeups.later(release)
+
+    def _now_or_later(self, now: Callable[[], object], later: Callable[[], object] | None = None) -> Exception | None:
+        """Make an engine call that must not get lost; where the box does not let us, later, and return its error.
+
+        An interruption, like a second Ctrl-C, only puts the call off: it is raised all the same.
+        """
+        try:
+            now()
+        except BaseException as error:
+            self._owed.add(later or now)
+            if not isinstance(error, (LimitsError, psycopg.Error)):
+                raise
+            return error
+        return None
 
     def _releasing(self, slot_id: str) -> Callable[[], engine.Released]:
         # One key for all tries: a try whose answer got lost is not taken for somebody else's release.
         key = secrets.token_hex(16)
         return lambda: engine.release(slot_id, actor=_actor(), key=key, db=self._db)
 
-    def _patiently[T](self, call: Callable[[], T], seconds: float) -> T:
-        """Make an engine call, and make it again for so long while the box does not answer."""
-        give_up_at = time.monotonic() + seconds
+    def _patiently[T](self, call: Callable[[], T], seconds: float, *, when_busy: float = PATIENCE_WHEN_BUSY) -> T:
+        """Make an engine call, and make it again for so long while the box does not answer, or is busy."""
+        begun = time.monotonic()
         pause = 0.01
         while True:
             try:
                 return call()
-            except BoxUnreachableError:
-                if time.monotonic() >= give_up_at:
+            except BoxUnreachableError as error:
+                patience = when_busy if isinstance(error, BoxBusyError) else seconds
+                if time.monotonic() >= begun + patience:
                     raise
             time.sleep(pause)
             pause = min(pause * 2, 1.0)

@@ -1,6 +1,7 @@
 -- Whatever the call named by the key holds or waits for is given back; its state before, or null for nothing.
--- For an asker that leaves without knowing how far its request came (interrupted, answer lost).
-CREATE FUNCTION limits.abandon(p_limit text, p_key text, p_actor text) RETURNS text
+-- For an asker that leaves without knowing how far its request came (interrupted, answer lost). Somebody else who
+-- asked with the same key keeps what he has.
+CREATE FUNCTION limits.abandon(p_limit text, p_key text, p_asker uuid, p_actor text) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
     l limits.limit;
@@ -17,6 +18,7 @@ BEGIN
     -- As a range in order, which only the index of keys gives: planned on an empty table all indexes look alike.
     SELECT s.id, s.state INTO v_slot FROM limits.slot s
     WHERE s.limit_id = l.id AND s.key BETWEEN p_key AND p_key AND s.ended_at IS NULL
+      AND s.asker IS NOT DISTINCT FROM p_asker
     ORDER BY s.key;
     IF v_slot.state = 'busy' THEN
         UPDATE limits.slot

@@ -18,6 +18,8 @@ BEGIN
     changed := '{}';
     removed := '{}';
     granted := 0;
+    -- Many processes that start at once sync in turn, each over all limits.
+    PERFORM set_config('lock_timeout', '60s', true);
     PERFORM pg_advisory_xact_lock(1818846574, 0);
     INSERT INTO limits.box (id) VALUES (true) ON CONFLICT DO NOTHING;
     UPDATE limits.box b SET workspace = coalesce(b.workspace, p_workspace) RETURNING b.workspace INTO workspace;

@@ -1,9 +1,10 @@
 -- A run or client asks for a slot (A2): busy at once if one is free and nobody waits, else queued.
 -- The same call, named by its key, finds the slot it already asked for (A5). A timeout of zero never queues (A6).
 -- p_worker_id names the process that waits: a vanished one is withdrawn from the queue (Q7).
+-- p_asker names the one who asked, of all that share the key: only that one may `abandon` the slot.
 CREATE FUNCTION limits.request(
     p_limit text, p_key text, p_label text, p_timeout bigint,
-    p_run_id text, p_workflow text, p_worker_id integer,
+    p_run_id text, p_workflow text, p_worker_id integer, p_asker uuid DEFAULT NULL,
     OUT outcome text, OUT slot_id uuid, OUT "position" bigint, OUT wait_left bigint
 )
 LANGUAGE plpgsql AS $$
@@ -51,11 +52,11 @@ BEGIN
         l.next_due_at := least(l.next_due_at, v_due_at);
         -- Its key names the call: where it has a slot already, nothing is stored, and l is forgotten.
         INSERT INTO limits.slot (
-            id, limit_id, state, number, key, label, run_id, workflow, worker_id,
+            id, limit_id, state, number, key, label, run_id, workflow, worker_id, asker,
             asked_at, times_out_at, granted_at, confirmed_at, expires_at
         ) VALUES (
             v_new_id, l.id, outcome, l.last_number, p_key, p_label, p_run_id, p_workflow, p_worker_id,
-            v_now, limits.after(v_now, p_timeout),
+            p_asker, v_now, limits.after(v_now, p_timeout),
             CASE outcome WHEN 'busy' THEN v_now END,
             CASE outcome WHEN 'busy' THEN v_now END,
             CASE outcome WHEN 'busy' THEN v_due_at END
@@ -69,20 +70,21 @@ BEGIN
     END IF;
 
     -- As a range in order, which only the index of keys gives: planned on an empty table all indexes look alike.
-    SELECT s.id, s.state, s.times_out_at, s.worker_id INTO v_slot FROM limits.slot s
+    SELECT s.id, s.state, s.times_out_at, s.worker_id, s.asker INTO v_slot FROM limits.slot s
     WHERE s.limit_id = l.id AND s.key BETWEEN p_key AND p_key AND s.ended_at IS NULL
     ORDER BY s.key;
     IF FOUND THEN
         outcome := v_slot.state;
         "position" := NULL;
-        -- Asked again from another process, like a redelivered task: from now on that one waits.
-        IF v_slot.state <> 'busy' AND p_worker_id IS NOT NULL AND v_slot.worker_id IS DISTINCT FROM p_worker_id
+        -- Asked again by somebody else, like a redelivered task: from now on that one waits.
+        IF v_slot.state <> 'busy' AND p_worker_id IS NOT NULL
+            AND (v_slot.worker_id, v_slot.asker) IS DISTINCT FROM (p_worker_id, p_asker)
         THEN
             IF NOT limits.hold_worker(p_worker_id) THEN
                 outcome := 'gone';
                 RETURN;
             END IF;
-            UPDATE limits.slot SET worker_id = p_worker_id WHERE id = v_slot.id;
+            UPDATE limits.slot SET worker_id = p_worker_id, asker = p_asker WHERE id = v_slot.id;
         END IF;
         slot_id := v_slot.id;
         wait_left := limits.milliseconds(v_now, v_slot.times_out_at);

@@ -1,13 +1,20 @@
 """`migrate` by real processes on databases of their own."""
 
+import itertools
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 
+from limits import install, pool, queries
+from stackbone.client import Client
 from tests.box.conftest import PATIENCE, environment, eventually, free_port, stackbone
 from tests.box.fake_server import server_of_version
 from tests.postgres import Server
@@ -38,9 +45,11 @@ def tables(url: str) -> int:
 
 
 def installed(url: str) -> dict[str, int]:
-    """Return the engine's SQL functions and their numbers, which change when one is installed anew."""
+    """Return the engine's SQL functions and the transactions that installed each."""
     with psycopg.connect(url) as connection:
-        rows = connection.execute("SELECT proname, oid FROM pg_proc WHERE pronamespace = 'limits'::regnamespace")
+        rows = connection.execute(
+            "SELECT proname, xmin::text::bigint FROM pg_proc WHERE pronamespace = 'limits'::regnamespace"
+        )
         return dict(rows.fetchall())
 
 
@@ -99,6 +108,74 @@ def test_only_functions_whose_text_changed_are_installed_again(empty: str) -> No
     after = installed(empty)
     assert {name for name in before if after.get(name) != before[name]} == {"release"}
     assert after.keys() == before.keys()
+
+
+def test_clients_go_on_while_functions_are_installed_anew(box: pool.Database, declare: Callable[..., Any]) -> None:
+    """migrate: calls under way are not cut off, nothing leaks, and the body of no `with` sees an error."""
+    declare(calls=(3, 600_000))
+    done, stop = itertools.count(), threading.Event()
+
+    def work() -> None:
+        with Client() as client:
+            while not stop.is_set():
+                with client.slot("calls"):
+                    next(done)
+
+    with ThreadPoolExecutor(4) as pool_of_threads, psycopg.connect(box.url, autocommit=True) as operator:
+        working = [pool_of_threads.submit(work) for _ in range(4)]
+        for _ in range(15):
+            before = next(done)
+            with operator.transaction():
+                operator.execute("UPDATE limits.installed_function SET checksum = 'older'")
+                assert "request" in install.install(operator)
+            eventually(lambda before=before: next(done) > before + 20, why="nobody works any more")
+        stop.set()
+        for one in working:
+            one.result(60)
+    found = queries.limit("calls")
+    assert found is not None
+    assert (found.busy, found.reserved, found.waiting) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("request", "OUT wait_left bigint", "OUT wait_left bigint, OUT more text"),
+        ("request", "p_asker uuid DEFAULT NULL,", "p_asker uuid DEFAULT NULL, p_more text DEFAULT NULL,"),
+        ("confirm", "p_slot_id uuid,", "p_id uuid, p_slot_id uuid DEFAULT NULL,"),
+        ("withdraw", "p_reason text)", "p_why text)"),
+    ],
+    ids=["one more result", "one more parameter", "another first parameter", "another name"],
+)
+def test_a_function_may_change_its_shape_under_a_living_client(
+    box: pool.Database,
+    declare: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    file: str,
+    old: str,
+    new: str,
+) -> None:
+    """migrate: there is one of each name afterwards, and a client that lives on takes and gives back."""
+    declare(calls=(3, 600_000))
+    shutil.copytree(install.SQL, tmp_path / "sql")
+    text = (tmp_path / "sql" / f"{file}.sql").read_text()
+    assert old in text
+    with Client() as client, psycopg.connect(box.url, autocommit=True) as operator:
+        for _ in range(3):
+            client.acquire("calls").release()
+        try:
+            monkeypatch.setattr(install, "SQL", tmp_path / "sql")
+            (tmp_path / "sql" / f"{file}.sql").write_text(text.replace(old, new).replace("p_reason", "p_why"))
+            assert install.install(operator) == [file]
+            if file == "request":
+                assert client.acquire("calls").release().released
+            named = operator.execute("SELECT count(*) FROM pg_proc WHERE proname = %s", [file]).fetchone()
+            assert named == (1,)
+        finally:
+            monkeypatch.undo()
+            assert install.install(operator) == [file]
+        assert client.acquire("calls").release().released
 
 
 def test_a_plan_changes_nothing(empty: str) -> None:

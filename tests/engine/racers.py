@@ -16,6 +16,7 @@ import time
 from typing import Final
 
 from limits import engine, pool, rules
+from tests.aging import let_gone_vanish
 
 PATIENCE: Final = 0.3
 """Seconds without a pair until dead holders and dead heads of the queue are helped out by the clock."""
@@ -88,7 +89,7 @@ def _let_time_pass() -> None:
         " ON CONFLICT (id) DO UPDATE SET shift = now.shift + excluded.shift RETURNING shift",
         [random.choice([rules.RESERVATION, rules.HOUR])],
     )
-    db.fetch("UPDATE limits.worker SET gone_since = gone_since - interval '20 seconds' RETURNING id")
+    let_gone_vanish(db)
     engine.sweep(db=db)
     db.close()
 

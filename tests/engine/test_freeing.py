@@ -1,5 +1,6 @@
 """Everything that frees a slot grants it in the same transaction."""
 
+import uuid
 from collections.abc import Callable
 
 import pytest
@@ -226,6 +227,26 @@ def test_a_call_that_leaves_gives_back_whatever_it_had(declare: Declare, stage: 
     if stage in ("waiting", "reserved"):
         assert (state(slot), row(slot).end_reason) == ("withdrawn", "abandoned")
     assert state(behind) == ("waiting" if stage in ("waiting", "nothing") else "reserved")
+
+
+def test_who_leaves_takes_along_only_what_is_his(declare: Declare) -> None:
+    """A5: of several that share a key the one who asked last has the place; a slot that is held stays its holder's."""
+    declare(a=(1, HOUR))
+    first, second = uuid.uuid4(), uuid.uuid4()
+    process = engine.join("client", name="one")
+
+    def ask_as(asker: uuid.UUID, key: str) -> str:
+        return str(engine.request("a", key=key, worker_id=process, asker=asker).slot_id)
+
+    held = ask_as(first, "held")
+    assert ask_as(second, "held") == held
+    assert engine.abandon("a", "held", asker=second, actor=CLIENT) is None
+    assert state(held) == "busy"
+    waiting = ask_as(first, "waits")
+    assert ask_as(second, "waits") == waiting
+    assert engine.abandon("a", "waits", asker=first, actor=CLIENT) is None
+    assert engine.abandon("a", "waits", asker=second, actor=CLIENT) == "waiting"
+    assert engine.abandon("a", "held", asker=first, actor=CLIENT) == "busy"
 
 
 def test_the_end_of_a_run_frees_nothing(declare: Declare, clock: Clock) -> None:

@@ -11,6 +11,7 @@ import pytest
 from limits import engine, pool, queries
 from limits.errors import ChangedMeanwhileError, ProcessGoneError, UnknownLimitError
 from limits.rules import DAY, HOUR, MINUTE
+from tests.aging import let_server_age
 from tests.conftest import Clock
 from tests.engine.locks import SYNC_LOCK, Contender, race, see_waiting
 from tests.engine.steps import CLIENT, OPERATOR, ask, confirm, counts, hold, ids, release, row, state, wait
@@ -357,6 +358,7 @@ def test_a_process_is_not_given_up_while_its_request_is_under_way(declare: Decla
 
 
 def gone_process(box: pool.Database) -> int:
+    let_server_age(box)
     process = engine.join("client", name="gone")
     box.fetch("UPDATE limits.worker SET gone_since = clock_timestamp() - interval '1 minute' RETURNING id")
     return process

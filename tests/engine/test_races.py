@@ -13,6 +13,7 @@ import pytest
 
 from limits import engine, install, pool
 from limits.rules import HOUR
+from tests.aging import let_gone_vanish
 from tests.conftest import Clock
 from tests.engine import ledger
 from tests.engine.steps import counts
@@ -72,7 +73,7 @@ def give_back_what_the_dead_hold(box: pool.Database, clock: Clock) -> None:
     """Let everything pass that the rules wait for: the sessions' 20 seconds, max hold."""
     while box.fetch("SELECT FROM limits.worker WHERE ended_at IS NULL AND gone_since IS NULL"):
         engine.sweep()
-    box.fetch("UPDATE limits.worker SET gone_since = gone_since - interval '20 seconds' RETURNING id")
+    let_gone_vanish(box)
     engine.sweep()
     clock.advance(HOUR)
     engine.sweep()

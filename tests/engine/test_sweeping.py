@@ -9,6 +9,7 @@ import pytest
 
 from limits import engine, pool
 from limits.rules import DAY, HOUR, MINUTE, SECOND
+from tests.aging import let_gone_vanish
 from tests.conftest import Clock
 from tests.engine.steps import CLIENT, OPERATOR, ask, confirm, counts, hold, ids, release, row, state, wait
 
@@ -27,9 +28,11 @@ def failing(box: pool.Database, condition: str) -> Iterator[None]:
             f"CREATE TRIGGER fail BEFORE UPDATE ON limits.slot FOR EACH ROW WHEN ({condition})"
             " EXECUTE FUNCTION public.fail()"
         )
-    yield
-    with box.connection() as connection:
-        connection.execute("DROP FUNCTION public.fail CASCADE")
+    try:
+        yield
+    finally:
+        with box.connection() as connection:
+            connection.execute("DROP FUNCTION public.fail CASCADE")
 
 
 def test_one_pass_settles_everything_that_is_due(declare: Declare, clock: Clock) -> None:
@@ -201,19 +204,37 @@ def test_a_backlog_of_slots_that_failed_is_settled_to_the_last(
     assert engine.sweep().expired == 20
 
 
-def test_a_limit_that_cannot_be_swept_holds_up_no_other(
+def test_a_limit_that_somebody_keeps_locked_holds_up_no_other(
     declare: Declare, clock: Clock, box: pool.Database, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """F8: nothing of it changes, the pass goes on, and what is due comes later."""
+    """F8, case 94: nothing of it changes, the pass goes on after a bounded wait, and what is due comes later."""
     declare(a=(1, HOUR), b=(1, HOUR))
     hold("a"), hold("b")
-    wait("a", label="bad"), wait("b")
+    wait("a"), wait("b")
     clock.advance(HOUR)
-    with failing(box, "OLD.label = 'bad'"):
+    with box.connection() as somebody, somebody.transaction():
+        somebody.execute("SELECT limits.lock_limit(id) FROM limits.limit WHERE name = 'a'")
         assert engine.sweep() == engine.Swept(expired=1, granted=1)
-        assert "this one fails" in caplog.text
-        assert counts("a") == (1, 0, 1)
+    assert "another session keeps the limit locked" in caplog.text
+    assert counts("a") == (1, 0, 1)
     assert engine.sweep() == engine.Swept(expired=1, granted=1)
+
+
+def test_a_waiter_that_cannot_be_granted_holds_up_no_other(
+    declare: Declare, box: pool.Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    """F8: passed over with a warning, so that its limit's slots are still given back; first in turn once it can be."""
+    declare(a=(1, HOUR))
+    held = hold("a")
+    bad, *others = [wait("a", label=label) for label in ("bad", "next", "last")]
+    with failing(box, "OLD.label = 'bad'"):
+        assert engine.release(held, actor=OPERATOR).granted == 1
+        assert bad in caplog.text
+        assert "this one fails" in caplog.text
+        assert (ids("a", "reserved"), ids("a", "waiting")) == ([others[0]], [bad, others[1]])
+        assert confirm(others[0]) == "busy"
+    release(others[0])
+    assert ids("a", "reserved") == [bad]
 
 
 def test_a_vanished_place_that_cannot_be_withdrawn_holds_up_no_other(declare: Declare, box: pool.Database) -> None:
@@ -223,7 +244,7 @@ def test_a_vanished_place_that_cannot_be_withdrawn_holds_up_no_other(declare: De
     gone = engine.join("client", name="gone")
     bad, good = wait("a", label="bad", worker_id=gone), wait("a", worker_id=gone)
     engine.sweep()
-    box.fetch("UPDATE limits.worker SET gone_since = gone_since - interval '20 seconds' RETURNING id")
+    let_gone_vanish(box)
     with failing(box, "OLD.label = 'bad'"):
         assert engine.sweep() == engine.Swept(withdrawn=1)
     assert (state(bad), state(good)) == ("waiting", "withdrawn")

@@ -9,6 +9,7 @@ import pytest
 from limits import engine, pool
 from limits.errors import ProcessGoneError
 from limits.rules import HOUR, MINUTE
+from tests.aging import let_gone_vanish
 from tests.conftest import Clock
 from tests.engine.steps import ask, confirm, hold, ids, release, row, state, wait
 
@@ -32,7 +33,7 @@ def seen_gone(box: pool.Database, process: int) -> bool:
 
 
 def let_20_seconds_pass(box: pool.Database) -> None:
-    box.fetch("UPDATE limits.worker SET gone_since = gone_since - interval '20 seconds' RETURNING id")
+    let_gone_vanish(box)
 
 
 @pytest.fixture
