@@ -1,5 +1,6 @@
 """Waiting: whoever is granted a slot learns of it, whatever is lost on the way, and nobody asks all the time."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -118,6 +119,31 @@ def test_a_half_open_connection_is_noticed(
     relay.stall_listener()
     release(held)
     assert waiting.outcome(within=8).label == "half"
+
+
+def test_a_notification_in_one_piece_with_an_answer_is_heard_at_once(declare: Callable[..., Any], relay: Relay) -> None:
+    """F6: as when the process gets no time to read in between; the socket has nothing more to say of it."""
+    declare(calls=(1, 60_000))
+    [held] = fill("calls")
+    armed, answered, handed = threading.Event(), threading.Event(), []
+
+    def answer(pair: Any) -> None:
+        while data := pair.server.recv(65_536):
+            if pair.listens and armed.is_set() and not handed:
+                answered.set()
+                while b"limits_wake" not in data:
+                    data += pair.server.recv(65_536)
+                handed.append(time.monotonic())
+            pair.client.sendall(data)
+
+    relay._answer = answer  # type: ignore[method-assign]
+    with Client(relay.url) as client:
+        waiting = InThread(lambda: (client.acquire("calls"), time.monotonic())[1])
+        eventually(lambda: labels("calls", "waiting"))
+        armed.set()
+        assert answered.wait(2 * wakeups.ASK_EVERY)
+        release(held)
+        assert waiting.outcome(2 * wakeups.ASK_EVERY) - handed[0] < 1
 
 
 def test_waits_outlast_restarts_of_every_connection(

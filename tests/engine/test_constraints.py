@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from limits import engine, pool
-from limits.errors import InTransactionError
+from limits.errors import InvalidValueError
 from limits.rules import HOUR
 from tests.engine.steps import OPERATOR, counts, hold, ids, release, state, wait
 
@@ -176,22 +176,62 @@ def test_a_box_has_one_workspace_and_the_clock_one_shift(declare: Declare, box: 
                 connection.execute(statement)
 
 
-@pytest.mark.parametrize("level", ["repeatable read", "serializable"])
-def test_another_isolation_level_is_refused(declare: Declare, box: pool.Database, level: str) -> None:
+@pytest.mark.parametrize("level", ["REPEATABLE READ", "SERIALIZABLE"])
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "limits.request('a', 'k', NULL, 1000, NULL, NULL, NULL)",
+        "limits.release((SELECT id FROM limits.slot), 'k', 'ana', 'studio', NULL, true)",
+        "limits.edit('a', 9, NULL, NULL, NULL, 'ana', 'studio', NULL)",
+        """limits.declare('tests', '{"a": {"capacity": 9, "max_hold": 1000}}')""",
+    ],
+    ids=["request", "release", "edit", "declare"],
+)
+def test_another_isolation_level_is_refused(declare: Declare, box: pool.Database, level: str, operation: str) -> None:
     """A3: there a decision could rest on the state from before the wait for the lock."""
     declare(a=(2, HOUR))
-    held = hold("a")
-    strict = pool.Database(box.url + f"&options=-c%20default_transaction_isolation%3D{level.replace(' ', '%5C%20')}")
-    for operation in (
-        lambda: engine.request("a", key="k", db=strict),
-        lambda: release(held, db=strict),
-        lambda: engine.edit("a", actor=OPERATOR, capacity=9, db=strict),
-        lambda: engine.declare("tests", {"a": engine.Declared(capacity=9, max_hold=HOUR)}, db=strict),
-    ):
-        with pytest.raises(InTransactionError):
-            operation()
-    strict.close()
+    hold("a")
+    with psycopg.connect(box.url, autocommit=True) as connection:
+        connection.execute(f"SET default_transaction_isolation = '{level.lower()}'")
+        with pytest.raises(psycopg.errors.ActiveSqlTransaction, match="READ COMMITTED only"):
+            connection.execute(f"SELECT {operation}")
     assert counts("a") == (1, 0, 0)
+
+
+def test_a_database_whose_default_is_another_isolation_level_serves_as_well(
+    declare: Declare, box: pool.Database
+) -> None:
+    """A3: our own sessions choose theirs."""
+    declare(a=(2, HOUR))
+    strict = pool.Database(box.url + "&options=-c%20default_transaction_isolation%3Dserializable")
+    assert engine.request("a", key="k", db=strict).state == "busy"
+    strict.close()
+
+
+def test_a_session_says_what_the_server_shall_bear_with(box: pool.Database) -> None:
+    """Q7, F8: a host that died is noticed within 20 seconds, a lock is waited for 3, a transaction idles for 10.
+
+    Over a Unix socket, as here, the server keeps no watch over the line: what it was told is seen in the pool's words.
+    """
+    shown = {
+        name: box.fetch("SELECT current_setting(%s) AS value", [name])[0]["value"]
+        for name in ("lock_timeout", "idle_in_transaction_session_timeout", "plan_cache_mode", "enable_seqscan")
+    }
+    assert shown == {
+        "lock_timeout": "3s",
+        "idle_in_transaction_session_timeout": "10s",
+        "plan_cache_mode": "force_generic_plan",
+        "enable_seqscan": "off",
+    }
+
+
+@pytest.mark.parametrize("field", ["run_id", "workflow"])
+def test_a_name_too_long_for_an_index_is_refused(declare: Declare, field: str) -> None:
+    """A4: before anything is stored, as text with a bound."""
+    declare(a=(2, HOUR))
+    with pytest.raises(InvalidValueError, match=rf"^a: {field}: must have 1 to 200 characters, got 3,000"):
+        engine.request("a", key="k", **{field: "x" * 3_000})  # type: ignore[arg-type]
+    assert counts("a") == (0, 0, 0)
 
 
 def test_an_engine_call_commits_by_itself_whatever_transaction_is_open(declare: Declare, box: pool.Database) -> None:

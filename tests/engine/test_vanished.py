@@ -173,3 +173,30 @@ def test_many_vanished_places_go_in_several_batches(
     assert engine.sweep() == engine.Swept(withdrawn=10)
     assert engine.next_wake() is not None
     assert box.fetch("SELECT ended_at IS NOT NULL AS ended FROM limits.worker") == [{"ended": True}]
+
+
+def test_the_time_in_which_the_server_was_away_does_not_count(declare: Declare, box: pool.Database) -> None:
+    """Q7, Q2: gone before an outage and not seen since, a client has 20 seconds from the server's start to come back."""
+    declare(a=(1, HOUR))
+    hold("a")
+    gone = engine.join("client", name="gone")
+    waiting = wait("a", worker_id=gone)
+    engine.sweep()
+    let_gone_vanish(box)
+    with box.connection() as connection:
+        # A server that has just come up; a function of ours is all that can say so without one.
+        connection.execute("SET lock_timeout = '10s'")
+        connection.execute(
+            "CREATE FUNCTION limits.pg_postmaster_start_time() RETURNS timestamptz LANGUAGE sql AS"
+            " $$ SELECT clock_timestamp() $$"
+        )
+    try:
+        restarted = pool.Database(f"{box.url}&options=-c%20search_path%3Dlimits,pg_catalog", size=1)
+        assert engine.sweep(db=restarted) == engine.Swept()
+        assert state(waiting) == "waiting"
+        assert 19_000 < (engine.next_wake(db=restarted) or 0) <= 20_000
+        restarted.close()
+    finally:
+        with box.connection() as connection:
+            connection.execute("DROP FUNCTION limits.pg_postmaster_start_time()")
+    assert engine.sweep() == engine.Swept(withdrawn=1)
