@@ -219,12 +219,14 @@ def test_a_limit_no_longer_declared_is_still_shown_with_its_slots(cli: Cli, decl
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-def test_hostile_text_stays_harmless_in_a_terminal(cli: Cli, declare: Declare, as_json: bool) -> None:
+def test_hostile_text_stays_harmless_in_a_terminal(box: Database, cli: Cli, declare: Declare, as_json: bool) -> None:
     """C1: whatever is not printable is escaped, marks of writing direction included."""
     declare(calls=(1, rules.HOUR))
     label = "evil\u202egnp.exe\u200b\u2066\ufeff"
     run_id = "\x1b]0;owned\x07\x1b[2Jrun\nrow\u2028"
-    ask("calls", label=label, run_id=run_id)
+    ask("calls", label=label)
+    # Refused by today's engine; what is in the table is shown harmlessly all the same.
+    box.fetch("UPDATE limits.slot SET run_id = %s RETURNING id", [run_id])
     done = cli("slots", "calls", *(["--json"] if as_json else []))
     assert all(line.isprintable() for line in done.stdout.splitlines())
     assert len(done.stdout.splitlines()) == (1 if as_json else 3)
