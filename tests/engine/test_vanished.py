@@ -9,7 +9,7 @@ import pytest
 from limits import engine, pool
 from limits.errors import ProcessGoneError
 from limits.rules import HOUR, MINUTE
-from tests.aging import let_gone_vanish
+from tests.aging import let_gone_vanish, let_server_age
 from tests.conftest import Clock
 from tests.engine.steps import ask, confirm, hold, ids, release, row, state, wait
 
@@ -39,6 +39,7 @@ def let_20_seconds_pass(box: pool.Database) -> None:
 @pytest.fixture
 def gone(declare: Declare, box: pool.Database) -> int:
     """Leave behind a client that waits, and was seen gone a moment ago."""
+    let_server_age(box)
     declare(a=(1, HOUR), b=(1, HOUR))
     with client(box) as process:
         hold("a", key="held by another")
