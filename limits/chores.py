@@ -1,8 +1,10 @@
 """What a process still owes the box: engine calls that failed, or were interrupted, made again until they succeed."""
 
 import logging
+import os
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from typing import Final
 
@@ -20,6 +22,10 @@ class Chores:
 
     def __init__(self) -> None:
         """Begin with nothing to do."""
+        self._begin()
+        _everybody.add(self)
+
+    def _begin(self) -> None:
         self._changed = threading.Condition()
         self._left: list[Callable[[], object]] = []
         self._thread: threading.Thread | None = None
@@ -64,3 +70,15 @@ def _did(chore: Callable[[], object]) -> bool:
     except Exception:
         log.exception("what was left to do could not be done")
     return True
+
+
+_everybody: weakref.WeakSet[Chores] = weakref.WeakSet()
+
+
+def _begin_in_child() -> None:
+    # The thread stayed behind, and with it what the parent owes.
+    for chores in list(_everybody):
+        chores._begin()
+
+
+os.register_at_fork(after_in_child=_begin_in_child)

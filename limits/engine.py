@@ -18,7 +18,6 @@ stands beside a waiter after any commit, unless the limit is paused.
 import logging
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, LiteralString
 
 import psycopg
@@ -26,6 +25,7 @@ from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from limits import durations, names, queries, rules
+from limits.answers import Actor, Asked, Declared, Edited, Released, Swept, Synced
 from limits.errors import (
     BoxBusyError,
     ChangedMeanwhileError,
@@ -35,6 +35,33 @@ from limits.errors import (
     WorkspaceMismatchError,
 )
 from limits.pool import Database, default
+
+__all__ = [
+    "PROCESS_LOCK_CLASS",
+    "SYSTEM",
+    "Actor",
+    "Asked",
+    "Declared",
+    "Edited",
+    "Released",
+    "Swept",
+    "Synced",
+    "abandon",
+    "check",
+    "confirm",
+    "declare",
+    "edit",
+    "join",
+    "next_wake",
+    "pause",
+    "prune",
+    "release",
+    "request",
+    "reset",
+    "resume",
+    "sweep",
+    "withdraw",
+]
 
 log = logging.getLogger(__name__)
 
@@ -46,83 +73,7 @@ _AUDITED: Final = frozenset({"studio", "cli", "api"})
 _FIELDS: Final = ("capacity", "max_hold")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Actor:
-    """Who changes something, and through which door: studio, cli, api (people); client, workflow, system."""
-
-    name: str
-    source: str
-
-
 SYSTEM: Final = Actor(name="system", source="system")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Declared:
-    """A limit as the config declares it: capacity in slots, max hold in milliseconds."""
-
-    capacity: int
-    max_hold: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Synced:
-    """What `declare` did: names of limits, and how many waiters were granted."""
-
-    added: list[str]
-    changed: list[str]
-    removed: list[str]
-    granted: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A slot as its asker sees it, the answer of `request` and `confirm`."""
-
-    slot_id: str | None
-    """None only in the states `no_slot` and `unknown`."""
-    state: str
-    """busy, waiting, reserved, released, expired, timed_out, withdrawn; no_slot (timeout 0, none free); unknown."""
-    position: int | None = None
-    """Place in the queue, from 1; only in the answer to a request that has just queued."""
-    wait_left: int | None = None
-    """Milliseconds until the wait times out, 0 if that is past; not in the states `no_slot` and `unknown`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Released:
-    """The answer of `release`."""
-
-    released: bool
-    state: str | None
-    """The slot's state after the call; none for an id never known."""
-    limit: str | None
-    granted: int
-    """How many waiting runs were granted a slot by the call."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edited:
-    """The answer of `edit`, `reset`, `pause` and `resume`."""
-
-    changed: bool
-    granted: int
-    """How many waiting runs were granted a slot by the call."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Swept:
-    """How many slots one pass moved, over all limits."""
-
-    expired: int = 0
-    lapsed: int = 0
-    timed_out: int = 0
-    withdrawn: int = 0
-    granted: int = 0
-
-    def __bool__(self) -> bool:
-        """Tell whether the pass moved anything."""
-        return bool(self.expired or self.lapsed or self.timed_out or self.withdrawn or self.granted)
 
 
 def declare(workspace: str, limits: Mapping[str, Declared], *, db: Database | None = None) -> Synced:

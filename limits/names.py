@@ -38,7 +38,7 @@ def check_key(key: object, *, where: str) -> None:
     """Raise `InvalidValueError` unless `key` is text that can name a call."""
     if key is None:
         raise InvalidValueError(where, "is missing")
-    _check_text(key, where=where, most=rules.KEY_LENGTH_MAX, least=1)
+    check_id(key, where=where)
 
 
 def check_id(text: object, *, where: str) -> None:

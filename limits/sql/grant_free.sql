@@ -39,9 +39,13 @@ BEGIN
                 l.head_number := v_slot.number + 1;
             END IF;
             PERFORM pg_notify('limits_wake', v_slot.id::text);
-        EXCEPTION WHEN OTHERS THEN
-            v_head_is_sound := false;
-            RAISE WARNING 'slot % of limit % is passed over: %', v_slot.id, l.name, SQLERRM;
+        EXCEPTION
+            -- A row that somebody keeps locked is as good as any: nobody overtakes it.
+            WHEN lock_not_available OR deadlock_detected THEN
+                RAISE;
+            WHEN OTHERS THEN
+                v_head_is_sound := false;
+                RAISE WARNING 'slot % of limit % is passed over: %', v_slot.id, l.name, SQLERRM;
         END;
     END LOOP;
 END $$;

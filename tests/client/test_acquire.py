@@ -140,17 +140,23 @@ def test_trying_once_does_not_join_the_wait_of_another_delivery(client: Client, 
     assert waiting.outcome().limit == "calls"
 
 
+def reserve(declare: Callable[..., Any], *, key: str, timeout: int) -> str | None:
+    """Let the one slot of calls be reserved for the call named by the key, and return its id."""
+    declare(calls=(1, 600_000))
+    [held] = fill("calls")
+    asked = engine.request("calls", key=key, timeout=timeout)
+    release(held)
+    return asked.slot_id
+
+
 @pytest.mark.parametrize("timeout", [0, "1m"])
 def test_a_reservation_is_used_by_the_next_delivery_though_its_time_is_up(
     client: Client, declare: Callable[..., Any], clock: Clock, timeout: str | int
 ) -> None:
     """Q4, A5: granted in time to a process that froze; the timeout that passed since then takes nothing away."""
-    declare(calls=(1, 600_000))
-    [held] = fill("calls")
-    asked = engine.request("calls", key="celery:1", timeout=5_000)
-    release(held)
+    reserved = reserve(declare, key="celery:1", timeout=5_000)
     clock.advance(6_000)
-    assert client.acquire("calls", key="celery:1", timeout=timeout).id == asked.slot_id
+    assert client.acquire("calls", key="celery:1", timeout=timeout).id == reserved
     assert len(labels("calls", "busy")) == 1
 
 
@@ -158,12 +164,9 @@ def test_a_reservation_that_lapsed_with_its_timeout_is_none(
     client: Client, declare: Callable[..., Any], clock: Clock
 ) -> None:
     """Q6: after the 2 minutes nothing is left of the wait; trying once takes the free slot like any other call."""
-    declare(calls=(1, 600_000))
-    [held] = fill("calls")
-    asked = engine.request("calls", key="celery:1", timeout=5_000)
-    release(held)
+    reserved = reserve(declare, key="celery:1", timeout=5_000)
     clock.advance(121_000)
-    assert client.acquire("calls", key="celery:1", timeout=0).id != asked.slot_id
+    assert client.acquire("calls", key="celery:1", timeout=0).id != reserved
 
 
 def test_a_slot_is_released_once(client: Client, declare: Callable[..., Any]) -> None:

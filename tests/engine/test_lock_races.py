@@ -1,8 +1,5 @@
 """Two operations at the same moment, in both orders. Each sees the other's result, or none of it."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +10,7 @@ from limits.errors import ChangedMeanwhileError, ProcessGoneError, UnknownLimitE
 from limits.rules import DAY, HOUR, MINUTE
 from tests.aging import let_server_age
 from tests.conftest import Clock
-from tests.engine.locks import SYNC_LOCK, Contender, race, see_waiting
+from tests.engine.locks import Contender, race, see_waiting
 from tests.engine.steps import CLIENT, OPERATOR, ask, confirm, counts, hold, ids, release, row, state, wait
 
 type Declare = Callable[..., engine.Synced]
@@ -362,47 +359,3 @@ def gone_process(box: pool.Database) -> int:
     process = engine.join("client", name="gone")
     box.fetch("UPDATE limits.worker SET gone_since = clock_timestamp() - interval '1 minute' RETURNING id")
     return process
-
-
-SYNC = """
-from limits import engine, pool
-db = pool.Database(pool.database_url(), application_name="syncing")
-synced = engine.declare("tests", {"a": engine.Declared(capacity=3, max_hold=3_600_000)}, db=db)
-db.close()
-print(synced.added, synced.changed, synced.granted)
-"""
-
-
-@pytest.mark.parametrize("known", [True, False], ids=["a raised limit", "a new database"])
-def test_eight_processes_that_start_at_once_sync_once(declare: Declare, box: pool.Database, known: bool) -> None:
-    """D6, D7: one finds something to do; waiters are granted once, and the record has one entry."""
-    if known:
-        declare(a=(1, HOUR))
-        hold("a")
-        waiting = [wait("a") for _ in range(4)]
-    with box.connection() as connection, connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s, 0)", [SYNC_LOCK])
-        processes = [
-            subprocess.Popen([sys.executable, "-c", SYNC], stdout=subprocess.PIPE, text=True, env=dict(os.environ))
-            for _ in range(8)
-        ]
-        see_waiting(box, "syncing", sessions=8)
-    told = sorted(process.communicate(timeout=60)[0].strip() for process in processes)
-    assert {process.returncode for process in processes} == {0}
-    assert told == sorted(["[] [] 0"] * 7 + ["[] ['a'] 2" if known else "['a'] [] 0"])
-    if known:
-        assert ids("a", "reserved") == waiting[:2]
-    assert [change.kind for change in queries.changes().items] == (["capacity", "declare"] if known else ["declare"])
-
-
-def test_one_of_two_workspaces_that_start_at_once_gets_the_database(box: pool.Database) -> None:
-    """D6: the other is refused."""
-    with box.connection() as connection, connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s, 0)", [SYNC_LOCK])
-        starting = []
-        for name in ("one", "two"):
-            starting.append(Contender(box, name, lambda db, name=name: engine.declare(name, {}, db=db)))
-            see_waiting(box, name)
-    first, second = (contender.outcome() for contender in starting)
-    assert isinstance(first, engine.Synced)
-    assert "'one', not to 'two'" in str(second)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from limits import engine, pool
+from limits.errors import BoxBusyError
 from limits.rules import DAY, HOUR, MINUTE, SECOND
 from tests.aging import let_gone_vanish
 from tests.conftest import Clock
@@ -235,6 +236,20 @@ def test_a_waiter_that_cannot_be_granted_holds_up_no_other(
         assert confirm(others[0]) == "busy"
     release(others[0])
     assert ids("a", "reserved") == [bad]
+
+
+def test_a_waiter_whose_row_is_locked_is_not_overtaken(declare: Declare, box: pool.Database) -> None:
+    """Q1, case 94: the release waits a bounded time and changes nothing; made again, it serves the head."""
+    declare(a=(1, HOUR))
+    held = hold("a")
+    waiting = [wait("a"), wait("a")]
+    with box.connection() as somebody, somebody.transaction():
+        somebody.execute("SELECT FROM limits.slot WHERE id = %s FOR UPDATE", [waiting[0]])
+        with pytest.raises(BoxBusyError):
+            engine.release(held, actor=OPERATOR)
+    assert state(held) == "busy"
+    assert engine.release(held, actor=OPERATOR).granted == 1
+    assert ids("a", "reserved") == waiting[:1]
 
 
 def test_a_vanished_place_that_cannot_be_withdrawn_holds_up_no_other(declare: Declare, box: pool.Database) -> None:

@@ -185,8 +185,7 @@ def test_the_time_in_which_the_server_was_away_does_not_count(declare: Declare, 
     engine.sweep()
     let_gone_vanish(box)
     with box.connection() as connection:
-        # A server that has just come up; a function of ours is all that can say so without one.
-        connection.execute("SET lock_timeout = '10s'")
+        # Found first on the path below, it says that the server has just come up.
         connection.execute(
             "CREATE FUNCTION limits.pg_postmaster_start_time() RETURNS timestamptz LANGUAGE sql AS"
             " $$ SELECT clock_timestamp() $$"

@@ -43,7 +43,7 @@ MUTANTS: Final = (
            "test_lock_races.py::test_a_release_goes_by_the_time_after_its_wait"),
     Mutant("syncs do not wait for each other", "declare",
            "PERFORM pg_advisory_xact_lock(1818846574, 0);", "",
-           "test_lock_races.py::test_one_of_two_workspaces_that_start_at_once_gets_the_database"),
+           "test_sync_races.py::test_one_of_two_workspaces_that_start_at_once_gets_the_database"),
     # Boundaries.
     Mutant("a slot beyond the capacity on request", "request",
            "l.busy + l.reserved < l.capacity", "l.busy + l.reserved <= l.capacity",
