@@ -1,6 +1,8 @@
 """What engine calls take and answer: values without a life of their own."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +22,17 @@ class Declared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Workflow:
+    """A workflow that a worker has the code of."""
+
+    name: str
+    input_schema: Mapping[str, Any]
+    """JSON Schema of its input."""
+    description: str
+    """Its docstring's first paragraph; may be empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Synced:
     """What `declare` did: names of limits, and how many waiters were granted."""
 
@@ -34,9 +47,10 @@ class Asked:
     """A slot as its asker sees it, the answer of `request` and `confirm`."""
 
     slot_id: str | None
-    """None only in the states `no_slot` and `unknown`."""
+    """None only in the states `no_slot`, `run_ended` and `unknown`."""
     state: str
-    """busy, waiting, reserved, released, expired, timed_out, withdrawn; no_slot (timeout 0, none free); unknown."""
+    """busy, waiting, reserved, released, expired, timed_out, withdrawn; no_slot (timeout 0, none free); run_ended (the
+    run that asks has ended); unknown."""
     position: int | None = None
     """Place in the queue, from 1; only in the answer to a request that has just queued."""
     wait_left: int | None = None

@@ -11,13 +11,14 @@ A slot's life, one row from its request on (`sql/`, one file an operation):
                           └─ withdraw ───────────┴────────────────────────────────▶ withdrawn
 
 Lock order, for every operation: the limit's advisory lock, then its row, then its slots; several limits in id
-order (only `declare` takes several). Whatever frees a slot grants it in the same transaction, so no free slot
+order (only `declare` and `withdraw_run` take several). Whatever frees a slot grants it in the same transaction, so no free slot
 stands beside a waiter after any commit, unless the limit is paused.
 """
 
 import logging
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, LiteralString
 
 import psycopg
@@ -25,7 +26,7 @@ from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from limits import durations, names, queries, rules
-from limits.answers import Actor, Asked, Declared, Edited, Released, Swept, Synced
+from limits.answers import Actor, Asked, Declared, Edited, Released, Swept, Synced, Workflow
 from limits.errors import (
     BoxBusyError,
     ChangedMeanwhileError,
@@ -46,12 +47,14 @@ __all__ = [
     "Released",
     "Swept",
     "Synced",
+    "Workflow",
     "abandon",
     "check",
     "confirm",
     "declare",
     "edit",
     "join",
+    "know_workflows",
     "next_wake",
     "pause",
     "prune",
@@ -61,6 +64,7 @@ __all__ = [
     "resume",
     "sweep",
     "withdraw",
+    "withdraw_run",
 ]
 
 log = logging.getLogger(__name__)
@@ -111,12 +115,14 @@ def request(
     workflow: str | None = None,
     worker_id: int | None = None,
     asker: uuid.UUID | None = None,
+    runtime: str | None = None,
     db: Database | None = None,
 ) -> Asked:
     """Ask for a slot of `limit`: busy at once, or queued for `timeout` milliseconds (A2); 0 never queues (A6).
 
     `key` names the call, which never holds two slots (A5). `worker_id`, from `join`, is the process that waits,
-    `asker` the one of several with the same key who may `abandon` the slot.
+    `asker` the one of several with the same key who may `abandon` the slot. `runtime` is the one whose run `run_id` is:
+    once that has ended the answer is `run_ended`, and a replayed call finds how it ended before (A5).
     Raises `UnknownLimitError` (A4), `InvalidValueError`, and `ProcessGoneError` where the process must join anew.
     """
     names.check_key(key, where=f"{limit}: key")
@@ -126,8 +132,8 @@ def request(
     if not 0 <= timeout <= rules.TIMEOUT_MAX:
         raise InvalidValueError(f"{limit}: timeout", f"must be 0 to {rules.TIMEOUT_MAX} ms, got {timeout}")
     row = _call(
-        'SELECT outcome, slot_id, "position", wait_left FROM limits.request(%s, %s, %s, %s, %s, %s, %s, %s)',
-        (_asked_name(limit, db), key, label, timeout, run_id, workflow, worker_id, asker),
+        'SELECT outcome, slot_id, "position", wait_left FROM limits.request(%s, %s, %s, %s, %s, %s, %s, %s, %s)',
+        (_asked_name(limit, db), key, label, timeout, run_id, workflow, worker_id, asker, runtime),
         db,
     )
     if row["outcome"] == "gone":
@@ -180,6 +186,16 @@ def withdraw(slot_id: str, *, actor: Actor, reason: str | None = None, db: Datab
         return False
     row = _call("SELECT limits.withdraw(%s, %s, %s) AS withdrawn", (slot_id, actor.name, reason), db)
     return bool(row["withdrawn"])
+
+
+def withdraw_run(run_id: str, *, actor: Actor, reason: str | None = None, db: Database | None = None) -> int:
+    """Take a run that has ended out of every queue it waits in (Q5); return how many places it had.
+
+    A run that is alive keeps them. What a run holds stays held (F7).
+    """
+    row = _call("SELECT limits.withdraw_run(%s, %s, %s) AS withdrawn", (run_id, actor.name, reason), db)
+    withdrawn: int = row["withdrawn"]
+    return withdrawn
 
 
 def abandon(
@@ -277,10 +293,12 @@ def sweep(*, db: Database | None = None) -> Swept:
     """
     total = dict.fromkeys(("expired", "lapsed", "timed_out", "withdrawn", "granted"), 0)
     for row in (db or default()).fetch("SELECT limits.begin_pass() AS id"):
-        try:
+        with _passed_over(f"limit number {row['id']}"):
             _sweep_limit(row["id"], total, db)
-        except (psycopg.Error, BoxBusyError) as error:
-            log.warning("limit number %s is passed over by the sweep: %s", row["id"], str(error).partition("\n")[0])
+    for row in (db or default()).fetch("SELECT id, run_id FROM limits.ended_run ORDER BY id LIMIT %s", [_SWEEP_BATCH]):
+        with _passed_over(f"ended run {row['run_id']}"):
+            ended = _call("SELECT limits.withdraw_ended(%s) AS withdrawn", (row["id"],), db)
+            total["withdrawn"] += ended["withdrawn"]
     _call("SELECT limits.end_pass()", (), db)
     return Swept(**total)
 
@@ -307,9 +325,23 @@ def join(kind: str, *, name: str, db: Database | None = None) -> int:
     return process_id
 
 
+def know_workflows(worker_id: int, workflows: Sequence[Workflow], *, db: Database | None = None) -> None:
+    """Say which workflows the worker `worker_id` has the code of, in place of what it said before (Q8)."""
+    known = [{"name": w.name, "input_schema": w.input_schema, "description": w.description} for w in workflows]
+    _call("SELECT limits.know_workflows(%s, %s)", (worker_id, Jsonb(known)), db)
+
+
 def check(*, db: Database | None = None) -> list[str]:
     """Return a sentence for each invariant that does not hold; none when all is well. Reads every live slot."""
     return [row["problem"] for row in (db or default()).fetch("SELECT limits.check_box() AS problem")]
+
+
+@contextmanager
+def _passed_over(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (psycopg.Error, BoxBusyError) as error:
+        log.warning("%s is passed over by the sweep: %s", what, str(error).partition("\n")[0])
 
 
 def _sweep_limit(limit_id: int, total: dict[str, int], db: Database | None) -> None:

@@ -84,6 +84,18 @@ class ProcessGoneError(LimitsError):
     """The process was taken for gone; it has to join the box anew before it queues."""
 
 
+class IdentityTakenError(LimitsError):
+    """Another process runs under the identity of a worker."""
+
+    def __init__(self, name: str) -> None:
+        """`name` is the worker's identity."""
+        self.name = name
+        super().__init__(f"another process runs as worker {name!r}; choose another --name")
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str]]:
+        return type(self), (self.name,)
+
+
 class SlotTimeoutError(LimitsError):
     """No slot became free in time."""
 

@@ -94,16 +94,55 @@ class Worker(models.Model):
     id = models.AutoField(primary_key=True)
     kind = models.CharField(max_length=16, choices=[("client", "client"), ("worker", "worker")])
     name = models.TextField()
+    # Which process has a worker's identity: one that comes back to find another's here has lost it.
+    claim = models.UUIDField(null=True)
     joined_at = models.DateTimeField()
     gone_since = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
 
     class Meta:
         db_table = 'limits"."worker'
+        constraints = [
+            models.UniqueConstraint(name="worker_once", fields=["name"], condition=Q(kind="worker")),
+        ]
         indexes = [
             # The presence check of each sweep.
             models.Index(name="worker_present", fields=["id"], condition=Q(ended_at__isnull=True)),
         ]
+
+
+class Runtime(models.Model):
+    """A runtime whose runs take slots, and the SQL function that tells whether a run of it is alive."""
+
+    name = models.TextField(primary_key=True)
+    # Schema and name; it takes the run's id and returns a boolean.
+    alive_function = models.TextField()
+
+    class Meta:
+        db_table = 'limits"."runtime'
+
+
+class EndedRun(models.Model):
+    """A run that ended, or was deleted, while it waited: a runtime leaves it here for the sweep."""
+
+    id = models.BigAutoField(primary_key=True)
+    run_id = models.TextField()
+
+    class Meta:
+        db_table = 'limits"."ended_run'
+
+
+class KnownWorkflow(models.Model):
+    """A workflow that a worker has the code of, and the JSON Schema of its input."""
+
+    worker = models.ForeignKey(Worker, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    name = models.TextField(db_collation="C")
+    input_schema = models.JSONField()
+    description = models.TextField()
+
+    class Meta:
+        db_table = 'limits"."known_workflow'
+        constraints = [models.UniqueConstraint(name="known_workflow_once", fields=["worker", "name"])]
 
 
 class Slot(models.Model):
@@ -120,6 +159,8 @@ class Slot(models.Model):
     label = models.CharField(max_length=rules.LABEL_LENGTH_MAX, null=True, db_collation="C")
     run_id = models.TextField(null=True, db_collation="C")
     workflow = models.TextField(null=True)
+    # Whose run it is; none for a plain client, and for a run nobody can tell the end of.
+    runtime = models.TextField(null=True)
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, null=True, db_constraint=False, db_index=False)
     # Of all that share the key the one who asked last: who leaves takes nobody else's slot along.
     asker = models.UUIDField(null=True)
@@ -165,6 +206,8 @@ class Slot(models.Model):
             # Search by the start of a label or a run's id.
             models.Index(name="slot_label", fields=["limit", "label"], condition=LIVE & Q(label__isnull=False)),
             models.Index(name="slot_run", fields=["limit", "run_id"], condition=LIVE & Q(run_id__isnull=False)),
+            # The slots of a run, live and ended; request: what became of the call's last slot.
+            models.Index(name="slot_of_run", fields=["run_id", "key"], condition=Q(run_id__isnull=False)),
             # sweep: the queue places of a process that is gone.
             models.Index(
                 name="slot_worker",

@@ -22,9 +22,9 @@ from typing import Final
 import psycopg
 from psycopg import pq
 
-from limits import engine
-from limits.errors import BoxUnreachableError, LimitsError, NotMigratedError
+from limits.errors import BoxUnreachableError, IdentityTakenError, LimitsError, NotMigratedError
 from limits.pool import Connection, Database
+from limits.presence import Client, Presence
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +41,8 @@ _NEWS: Final = b"""
     SELECT w.id FROM unnest($1::uuid[]) AS w (id) LEFT JOIN limits.slot s ON s.id = w.id
     WHERE s.state IS DISTINCT FROM 'waiting'"""
 
+# Trouble that no waiting ends.
+_FOR_GOOD: Final = (NotMigratedError, IdentityTakenError)
 _SILENT: Final = "no answer on the listening connection"
 
 
@@ -76,9 +78,16 @@ class Wakeups:
     It costs one connection, however many wait; a forked child starts with a listener of its own.
     """
 
-    def __init__(self, db: Database) -> None:
-        """Listen on `db`, from the first use on."""
+    def __init__(
+        self, db: Database, *, presence: Presence | None = None, on_run_ended: Callable[[], None] | None = None
+    ) -> None:
+        """Listen on `db`, from the first use on, as a plain client unless it is told what else.
+
+        `on_run_ended` is called, in the listener's thread, when a run has ended that waited for a slot.
+        """
         self._db = db
+        self._presence = presence or Client(db)
+        self._on_run_ended = on_run_ended
         self._begin()
         _everybody.add(self)
 
@@ -97,16 +106,12 @@ class Wakeups:
 
     @contextmanager
     def watch(self, slot_id: str, on_ring: Callable[[], None] | None = None) -> Iterator[Waiter]:
-        """Lend a waiter for the slot, and ring it at once if there are news already. Raises `ClosedError`."""
+        """Lend a waiter for the slot. What happened before is news for `look` alone. Raises `ClosedError`."""
         waiter = Waiter(slot_id, on_ring)
         with self._changed:
             self._start()
             self._waiters.setdefault(slot_id, set()).add(waiter)
         try:
-            # News from before the registration. Away, the box is asked for everybody once it is back.
-            with contextlib.suppress(BoxUnreachableError):
-                if self._db.fetch("SELECT FROM limits.slot WHERE id = %s AND state <> 'waiting'", [slot_id]):
-                    waiter.ring()
             yield waiter
         finally:
             with self._changed:
@@ -115,24 +120,35 @@ class Wakeups:
                     del self._waiters[slot_id]
                 self._changed.notify_all()
 
+    def look(self, waiter: Waiter) -> None:
+        """Ring the waiter if there were news before it was registered; away, the box is asked once it is back."""
+        with contextlib.suppress(BoxUnreachableError):
+            if self._db.fetch("SELECT FROM limits.slot WHERE id = %s AND state <> 'waiting'", [waiter.slot_id]):
+                waiter.ring()
+
     def process_id(self) -> int:
         """Return the id under which the box knows this process, which its session proves alive (Q7).
 
-        Raises `BoxUnreachableError` after a few seconds, `NotMigratedError`, `ClosedError`.
+        Raises `BoxUnreachableError` after a few seconds, `NotMigratedError`, `IdentityTakenError`, `ClosedError`.
         """
         with self._changed:
             self._start()
             self._changed.wait_for(
-                lambda: self._present or self.closed or isinstance(self._trouble, NotMigratedError),
+                lambda: self._present or self.closed or isinstance(self._trouble, _FOR_GOOD),
                 CONNECTED_WITHIN,
             )
             if self.closed:
                 raise ClosedError
             if self._present and self._process_id is not None:
                 return self._process_id
-            if isinstance(self._trouble, NotMigratedError):
-                raise NotMigratedError from self._trouble
+            if isinstance(self._trouble, _FOR_GOOD):
+                raise self._trouble
             raise BoxUnreachableError(str(self._trouble or "") or None)
+
+    @property
+    def trouble(self) -> Exception | None:
+        """Why the listener has no connection just now; none while it has."""
+        return self._trouble
 
     def join_anew(self, process_id: int) -> None:
         """Give up a process id that the box has given up; the next `process_id()` is another one."""
@@ -226,6 +242,10 @@ class Wakeups:
         """Hand on what arrives until closed; raises when the connection is lost."""
         assert self._bell is not None
         connection.execute("LISTEN limits_wake")
+        if self._on_run_ended is not None:
+            connection.execute("LISTEN limits_run_ended")
+            # What was reported while nobody listened.
+            self._on_run_ended()
         line = _Line(connection.pgconn)
         ask_at = 0.0
         with selectors.DefaultSelector() as selector:
@@ -244,6 +264,9 @@ class Wakeups:
                     self._ring(slot_id)
 
     def _ring(self, slot_id: str) -> None:
+        # The news of an ended run name no slot.
+        if not slot_id and self._on_run_ended is not None:
+            self._on_run_ended()
         with self._changed:
             waiters = list(self._waiters.get(slot_id, ()))
         for waiter in waiters:
@@ -253,13 +276,7 @@ class Wakeups:
         """Lock this process's id, the same as before if the box has not given it up meanwhile (Q7)."""
         if self._present and self._lock_held:
             return
-        process_id = self._process_id
-        # A former session that the server has not missed yet may still hold the lock: tried again at each question.
-        held = process_id is not None and _lock(connection, process_id)
-        # Read after the lock: from then on the box can't give the process up.
-        if process_id is None or not _is_open(connection, process_id):
-            process_id = engine.join("client", name=f"{socket.gethostname()}:{os.getpid()}", db=self._db)
-            held = _lock(connection, process_id)
+        process_id, held = self._presence.prove(connection, self._process_id)
         if self._failures:
             log.warning("the listener is connected again")
         with self._changed:
@@ -327,18 +344,6 @@ class _Line:
                 yield (result.get_value(row, 0) or b"").decode()
         if time.monotonic() >= self._answer_by:
             raise psycopg.OperationalError(_SILENT)
-
-
-def _lock(connection: Connection, process_id: int) -> bool:
-    row = connection.execute(
-        "SELECT pg_try_advisory_lock(%s, %s) AS held", (engine.PROCESS_LOCK_CLASS, process_id)
-    ).fetchone()
-    return row is not None and row["held"]
-
-
-def _is_open(connection: Connection, process_id: int) -> bool:
-    row = connection.execute("SELECT FROM limits.worker WHERE id = %s AND ended_at IS NULL", (process_id,))
-    return row.fetchone() is not None
 
 
 _everybody: weakref.WeakSet[Wakeups] = weakref.WeakSet()

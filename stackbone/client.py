@@ -222,6 +222,7 @@ class Client:
         """Wait for the grant and confirm it; the answer is final, or says that the slot ended meanwhile."""
         slot_id = _id_of(asked)
         with self._wakeups.watch(slot_id) as waiter:
+            self._wakeups.look(waiter)
             while asked.state == "waiting":
                 left = (asked.wait_left or 0) / 1_000
                 waiter.wait(left)

@@ -19,7 +19,7 @@ from tests.postgres import DATABASE, SERVER, Server
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-KEPT_TABLES = ("installed_function",)
+KEPT_TABLES = ("installed_function", "runtime", "dbos_migrations", "application_versions")
 """What a migrated database has beside its data: it survives the emptying before each test."""
 
 
@@ -127,7 +127,7 @@ def _truncate(url: str, *, lock_timeout: str) -> None:
     with psycopg.connect(url) as connection:
         tables = connection.execute(
             "SELECT string_agg(format('%%I.%%I', schemaname, tablename), ', ')"
-            " FROM pg_tables WHERE schemaname = 'limits' AND tablename <> ALL(%s)",
+            " FROM pg_tables WHERE schemaname IN ('limits', 'dbos') AND tablename <> ALL(%s)",
             [list(KEPT_TABLES)],
         ).fetchone()
         assert tables is not None

@@ -11,12 +11,7 @@ BEGIN
         UPDATE limits.worker w
         SET gone_since = CASE WHEN p.present THEN NULL ELSE clock_timestamp() END
         FROM (
-            SELECT x.id, EXISTS (
-                SELECT FROM pg_locks k
-                WHERE k.locktype = 'advisory' AND k.granted AND k.objsubid = 2
-                  AND k.classid = 1818846575 AND k.objid = x.id::oid
-                  AND k.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
-            ) AS present
+            SELECT x.id, limits.is_present(x.id) AS present
             FROM limits.worker x WHERE x.ended_at IS NULL
         ) p
         WHERE w.id = p.id AND w.ended_at IS NULL AND (w.gone_since IS NULL) <> p.present;

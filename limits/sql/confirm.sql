@@ -17,7 +17,12 @@ BEGIN
     l := limits.settle(l, v_now);
     l := limits.grant_free(l, v_now);
     -- None if it was pruned while this waited for the lock.
-    SELECT s.state, s.times_out_at INTO v_slot FROM limits.slot s WHERE s.id = p_slot_id;
+    SELECT s.state, s.times_out_at, s.runtime, s.run_id INTO v_slot FROM limits.slot s WHERE s.id = p_slot_id;
+    IF v_slot.state IN ('waiting', 'reserved') AND NOT limits.run_is_alive(v_slot.runtime, v_slot.run_id) THEN
+        l := limits.withdraw_slot(l, p_slot_id, v_now, 'system', 'its run has ended');
+        l := limits.grant_free(l, v_now);
+        v_slot.state := 'withdrawn';
+    END IF;
     outcome := coalesce(v_slot.state, 'unknown');
     IF v_slot.state = 'reserved' THEN
         -- Not before its grant, also where the server's clock was set back in between.

@@ -2,6 +2,7 @@
 -- A grant to a queued run is a reservation, for 2 minutes or its max hold if that is sooner (Q6).
 -- The caller reads from l.reserved how many were granted.
 -- A waiter whose time ran out is never granted, even where a bounded settle has not reached it yet (Q4).
+-- Nor is a run that has ended, whoever ended it: it leaves the queue here (Q5, F5).
 -- One that can't be granted is passed over with a warning, and tried again first the next time (F8).
 CREATE FUNCTION limits.grant_free(INOUT l limits.limit, p_now timestamptz)
 LANGUAGE plpgsql AS $$
@@ -15,7 +16,7 @@ BEGIN
         RETURN;
     END IF;
     FOR v_slot IN
-        SELECT s.id, s.number, s.times_out_at
+        SELECT s.id, s.number, s.times_out_at, s.runtime, s.run_id
         FROM limits.slot s
         WHERE s.limit_id = l.id AND s.state = 'waiting' AND s.ended_at IS NULL AND s.number >= l.head_number
         ORDER BY s.number
@@ -26,6 +27,10 @@ BEGIN
                 UPDATE limits.slot
                 SET state = 'timed_out', ended_at = p_now, ended_by = 'system'
                 WHERE id = v_slot.id;
+                l.waiting := l.waiting - 1;
+                PERFORM pg_notify('limits_wake', v_slot.id::text);
+            ELSIF NOT limits.run_is_alive(v_slot.runtime, v_slot.run_id) THEN
+                l := limits.withdraw_slot(l, v_slot.id, p_now, 'system', 'its run has ended');
             ELSE
                 UPDATE limits.slot
                 SET state = 'reserved', granted_at = p_now, reserved_until = v_reserved_until,
@@ -33,12 +38,12 @@ BEGIN
                 WHERE id = v_slot.id;
                 l.reserved := l.reserved + 1;
                 l.next_due_at := least(l.next_due_at, v_reserved_until);
+                l.waiting := l.waiting - 1;
+                PERFORM pg_notify('limits_wake', v_slot.id::text);
             END IF;
-            l.waiting := l.waiting - 1;
             IF v_head_is_sound THEN
                 l.head_number := v_slot.number + 1;
             END IF;
-            PERFORM pg_notify('limits_wake', v_slot.id::text);
         EXCEPTION
             -- A row that somebody keeps locked is as good as any: nobody overtakes it.
             WHEN lock_not_available OR deadlock_detected THEN

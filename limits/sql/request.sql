@@ -1,10 +1,12 @@
 -- A run or client asks for a slot (A2): busy at once if one is free and nobody waits, else queued.
 -- The same call, named by its key, finds the slot it already asked for (A5). A timeout of zero never queues (A6).
 -- p_worker_id names the process that waits: a vanished one is withdrawn from the queue (Q7).
+-- p_runtime says whose run it is: one that has ended gets nothing, and a replay finds how the call ended before: timed
+-- out stays timed out; released or expired asks anew, up to the original deadline (A5).
 -- p_asker names the one who asked, of all that share the key: only that one may `abandon` the slot.
 CREATE FUNCTION limits.request(
     p_limit text, p_key text, p_label text, p_timeout bigint,
-    p_run_id text, p_workflow text, p_worker_id integer, p_asker uuid DEFAULT NULL,
+    p_run_id text, p_workflow text, p_worker_id integer, p_asker uuid DEFAULT NULL, p_runtime text DEFAULT NULL,
     OUT outcome text, OUT slot_id uuid, OUT "position" bigint, OUT wait_left bigint
 )
 LANGUAGE plpgsql AS $$
@@ -27,6 +29,25 @@ BEGIN
         l := limits.settle(l, v_now);
         l := limits.grant_free(l, v_now);
         PERFORM limits.save_limit(l, v_now);
+    END IF;
+
+    IF p_runtime IS NOT NULL THEN
+        IF NOT limits.run_is_alive(p_runtime, p_run_id) THEN
+            outcome := 'run_ended';
+            RETURN;
+        END IF;
+        -- The latest of the call's slots; none of those from before the run was rewound, whose keys were changed.
+        SELECT s.id, s.state, s.times_out_at INTO v_slot FROM limits.slot s
+        WHERE s.run_id = p_run_id AND s.key = p_key AND s.limit_id IS NOT DISTINCT FROM l.id
+        ORDER BY s.run_id, s.key, s.ended_at DESC LIMIT 1;
+        IF v_slot.state = 'timed_out' THEN
+            outcome := v_slot.state;
+            slot_id := v_slot.id;
+            wait_left := 0;
+            RETURN;
+        ELSIF v_slot.state IN ('released', 'expired') THEN
+            p_timeout := limits.milliseconds(v_now, v_slot.times_out_at);
+        END IF;
     END IF;
 
     v_due_at := limits.after(v_now, p_timeout);
@@ -52,10 +73,10 @@ BEGIN
         l.next_due_at := least(l.next_due_at, v_due_at);
         -- Its key names the call: where it has a slot already, nothing is stored, and l is forgotten.
         INSERT INTO limits.slot (
-            id, limit_id, state, number, key, label, run_id, workflow, worker_id, asker,
+            id, limit_id, state, number, key, label, run_id, workflow, runtime, worker_id, asker,
             asked_at, times_out_at, granted_at, confirmed_at, expires_at
         ) VALUES (
-            v_new_id, l.id, outcome, l.last_number, p_key, p_label, p_run_id, p_workflow, p_worker_id,
+            v_new_id, l.id, outcome, l.last_number, p_key, p_label, p_run_id, p_workflow, p_runtime, p_worker_id,
             p_asker, v_now, limits.after(v_now, p_timeout),
             CASE outcome WHEN 'busy' THEN v_now END,
             CASE outcome WHEN 'busy' THEN v_now END,
