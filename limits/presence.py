@@ -58,9 +58,7 @@ class Worker:
                 raise IdentityTakenError(row["worker_name"])
             self.name = row["worker_name"]
             return row["worker_id"], True
-        row = connection.execute(
-            "SELECT limits.reclaim_worker(%s, %s) AS answer", (last_id, self._claim)
-        ).fetchone()
+        row = connection.execute("SELECT limits.reclaim_worker(%s, %s) AS answer", (last_id, self._claim)).fetchone()
         assert row is not None
         if row["answer"] == "passed_on":
             raise IdentityTakenError(self.name)

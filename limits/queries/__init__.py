@@ -4,8 +4,9 @@ Instants are aware `datetime`s by the database's clock; durations are whole mill
 """
 
 from limits.queries.of_limits import changes, limit, limits, near_names
+from limits.queries.of_runs import ahead, near, slots_of_run, workflows
 from limits.queries.of_slots import expiries, head, last_expiry, slot, slots
-from limits.queries.values import Change, Health, LimitState, Page, Pause, Setting, SlotRow
+from limits.queries.values import Change, Health, LimitState, Page, Pause, Setting, SlotRow, Workflow
 
 __all__ = [
     "Change",
@@ -15,13 +16,18 @@ __all__ = [
     "Pause",
     "Setting",
     "SlotRow",
+    "Workflow",
+    "ahead",
     "changes",
     "expiries",
     "head",
     "last_expiry",
     "limit",
     "limits",
+    "near",
     "near_names",
     "slot",
     "slots",
+    "slots_of_run",
+    "workflows",
 ]

@@ -13,7 +13,7 @@ _SLOT: Final = """
     SELECT s.id::text, l.name AS limit, s.state, s.number, s.label, s.run_id, s.workflow, NULL::bigint AS position,
            s.asked_at, s.granted_at, s.confirmed_at, s.reserved_until, s.expires_at,
            CASE WHEN s.state IN ('waiting', 'reserved') THEN s.times_out_at END AS times_out_at,
-           s.missed, s.ended_at, s.ended_by, s.end_reason
+           s.missed, s.ended_at, s.ended_by, s.end_reason, s.key
     FROM limits.slot s JOIN limits.limit l ON l.id = s.limit_id
 """
 
@@ -154,7 +154,7 @@ _PAGE: Final = """
            (sum(g.steps) OVER (ORDER BY g.number))::bigint AS position,
            g.asked_at, g.granted_at, g.confirmed_at, g.reserved_until, g.expires_at,
            CASE WHEN g.state IN ('waiting', 'reserved') THEN g.times_out_at END AS times_out_at,
-           g.missed, g.ended_at, g.ended_by, g.end_reason
+           g.missed, g.ended_at, g.ended_by, g.end_reason, g.key
     FROM gap g, wanted w
 """
 

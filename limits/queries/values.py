@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
 
 from limits import rules
 
@@ -127,6 +128,26 @@ class SlotRow:
     ended_at: datetime | None
     ended_by: str | None
     end_reason: str | None
+    key: str
+    """Names the call that asked; of a run's call the number of its step comes last."""
+
+    @property
+    def step(self) -> int | None:
+        """The number of the step that asked, in the run; none for a client's slot, and before a rewind."""
+        number = self.key.rpartition("/")[2]
+        return int(number) if self.run_id and number.isascii() and number.isdigit() and len(number) < 10 else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workflow:
+    """A workflow that workers know, or knew."""
+
+    name: str
+    input_schema: dict[str, Any]
+    """JSON Schema of its input."""
+    description: str
+    live: bool
+    """Whether a worker that lives has its code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

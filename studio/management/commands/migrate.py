@@ -1,4 +1,4 @@
-"""Django's `migrate`, made safe for two at once, and followed by the engine's SQL functions."""
+"""Django's `migrate`, made safe for two at once, and followed by the engine's SQL functions and the runtime's schema."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,9 @@ from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import NotSupportedError, OperationalError
 
+from limits import pool
 from limits.install import install
+from stackbone.runtimes import schema
 
 LOCK: Final = (1818846567, 0)
 """The advisory lock of whoever migrates; a number beside those of the engine's own locks."""
@@ -52,6 +54,8 @@ class Command(migrate.Command):
 
     def _install_functions(self, connection: BaseDatabaseWrapper, verbosity: int) -> None:
         changed = install(connection.connection)
+        # The runtime's schema last: its functions are in use once they stand.
+        schema.install(connection.connection, pool.database_url() or "")
         if verbosity >= 1 and changed:
             self.stdout.write(f"Installed {len(changed)} SQL functions.")
 
