@@ -105,6 +105,11 @@ class SlotTimeoutError(LimitsError):
         self.timeout = timeout
         super().__init__(f"no slot of limit {limiter!r} became free within {timeout} ms")
 
+    @property
+    def data(self) -> dict[str, object]:
+        """What it carries, as JSON: a runtime records it beside the message."""
+        return {"limiter": self.limiter, "timeout": self.timeout}
+
     def __reduce__(self) -> tuple[type[Self], tuple[str, int]]:
         return type(self), (self.limiter, self.timeout)
 

@@ -26,10 +26,11 @@ def run(
     db: Database,
     stop: threading.Event,
     *,
+    nudge: threading.Event | None = None,
     on_pass: Callable[[Swept], None] | None = None,
     keep_days: int = rules.RETENTION_DAYS,
 ) -> None:
-    """Sweep until `stop` is set; `on_pass` hears of each pass that moved something.
+    """Sweep until `stop` is set, and at once when `nudge` is (whoever stops sets both); `on_pass` hears of each pass that moved something.
 
     Never raises: an outage is logged once, tried through with growing pauses, and its end logged too.
     Ended slots are deleted `keep_days` days later, one batch a pass.
@@ -44,23 +45,25 @@ def run(
             failures = 0
             if swept and on_pass is not None:
                 on_pass(swept)
-            _wait_for_work(db, stop)
+            _wait_for_work(db, stop, nudge or stop)
         except Exception as error:
             _log_failure(error, first=not failures)
             stop.wait(min(RETRY_EVERY_AT_MOST, 0.1 * 2**failures))
             failures = min(failures + 1, 10)
 
 
-def _wait_for_work(db: Database, stop: threading.Event) -> None:
-    """Return when something is due, after 15 seconds at most, or when stopped."""
+def _wait_for_work(db: Database, stop: threading.Event, nudge: threading.Event) -> None:
+    """Return when something is due, after 15 seconds at most, or when nudged or stopped."""
     pass_at = time.monotonic() + PASS_EVERY
     pause = BREATH
-    while not stop.wait(pause):
+    while not nudge.wait(pause):
         due_in = engine.next_wake(db=db)
         pass_in = pass_at - time.monotonic()
         if pass_in <= 0 or due_in == 0:
             return
         pause = min(LOOK_EVERY, pass_in, LOOK_EVERY if due_in is None else due_in / 1_000)
+    if not stop.is_set():
+        nudge.clear()
 
 
 def _log_failure(error: Exception, *, first: bool) -> None:

@@ -180,6 +180,39 @@ class Client:
         """
         return Released(self._patiently(self._releasing(slot_id), PATIENCE).released)
 
+    def trigger(self, workflow: str, input: object = None, *, run_id: str | None = None) -> str:
+        """Start a run of `workflow` with a JSON value as its input, and return the run's id.
+
+        The same `run_id` again starts nothing. Raises `InvalidValueError` for an input that the workflow does not
+        take, `UnknownWorkflowError`, `BoxUnreachableError`.
+        """
+        from stackbone import runs
+
+        # One id for all tries: a try whose answer got lost starts no second run.
+        wanted = run_id or str(uuid.uuid4())
+        return self._patiently(lambda: runs.trigger(workflow, input, run_id=wanted, db=self._db), PATIENCE)
+
+    def result(self, run_id: str, *, timeout: str | int | timedelta | None = None) -> object:
+        """Wait for a run to end, at most `timeout` (24 hours if not given), and return its output.
+
+        Raises `SlotTimeoutError` where that ended the run, `RunFailedError` for any other end, `UnknownRunError`,
+        `TimeoutError`, `BoxUnreachableError`.
+        """
+        from stackbone import runs
+
+        wait = durations.parse_timeout(timeout, where="timeout") / 1_000
+        until, pause = time.monotonic() + wait, 0.02
+        while True:
+            run = self._patiently(lambda: runs.run(run_id, db=self._db), PATIENCE)
+            if run is None:
+                raise runs.UnknownRunError(run_id)
+            if run.row.ended_at is not None or run.row.status not in ("queued", "running"):
+                return runs.output_of(run)
+            if time.monotonic() >= until:
+                raise TimeoutError(f"run {run_id} has not ended within {wait:g} s")
+            time.sleep(min(pause, max(0.0, until - time.monotonic())))
+            pause = min(pause * 2, 1.0)
+
     def _acquire(self, call: _Call) -> Slot:
         left = call.timeout
         asked = self._request(call, left)

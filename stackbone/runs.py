@@ -14,7 +14,7 @@ import jsonschema
 from psycopg.rows import DictRow
 
 from limits import engine, queries
-from limits.errors import InvalidValueError, LimitsError
+from limits.errors import InvalidValueError, LimitsError, SlotTimeoutError
 from limits.pool import Database, default
 from limits.queries import Page, SlotRow, Workflow
 from stackbone.runtimes.naming import QUEUE, WAITING_STEP
@@ -274,6 +274,16 @@ def cancel(run_id: str, *, actor: engine.Actor, db: Database | None = None) -> b
     if not rows and not database.fetch("SELECT FROM dbos.workflow_status WHERE workflow_uuid = %s", [run_id]):
         raise UnknownRunError(run_id)
     return bool(rows)
+
+
+def output_of(run: Run) -> Any:
+    """Return the output of a run that has ended; raises `SlotTimeoutError` or `RunFailedError` if it has none."""
+    if run.row.status == "completed":
+        return run.output
+    data = run.error_data
+    if run.error is not None and run.error.startswith("SlotTimeoutError:") and isinstance(data, dict):
+        raise SlotTimeoutError(data["limiter"], data["timeout"])
+    raise RunFailedError(run.error or f"run {run.row.id} is {run.row.status}")
 
 
 def _known(db: Database | None) -> list[str]:

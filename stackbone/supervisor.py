@@ -202,7 +202,7 @@ class _Supervisor:
 
     def _plans(self, env: Mapping[str, str]) -> list[Plan]:
         dev = self.dev
-        worker = [*STACKBONE, "worker", "--no-sync", "--workspace", str(dev.directory)]
+        worker = [*STACKBONE, "worker", "--no-sync", "--tolerant", "--workspace", str(dev.directory)]
         plans = [
             Plan(name="studio", command=studio_command(dev.host, dev.port), cwd=OURS, env=env),
             Plan(name="worker", command=worker, cwd=dev.directory, env=env),

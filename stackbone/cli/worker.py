@@ -2,8 +2,7 @@
 
 import logging
 import os
-import signal
-import threading
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,12 +10,20 @@ from typing import Final
 
 import click
 
-from limits import engine, rules, sweep
+from limits import engine, names, rules
 from limits.engine import Swept
-from limits.errors import BoxUnreachableError, NotMigratedError, WorkspaceMismatchError
+from limits.errors import (
+    BoxUnreachableError,
+    IdentityTakenError,
+    InvalidValueError,
+    NotMigratedError,
+    WorkspaceMismatchError,
+)
 from limits.pool import Database
+from stackbone import workflows
 from stackbone.cli.box import box_url, workspace_option
-from stackbone.workspace import load
+from stackbone.worker import Plan, run
+from stackbone.workspace import ConfigError, load
 
 log = logging.getLogger("stackbone.worker")
 
@@ -27,25 +34,47 @@ KEEP_DAYS_MAX: Final = 36_500
 
 @click.command(short_help="Run the box's background work.")
 @workspace_option
+@click.option("--name", metavar="NAME", help="The worker's identity; the next free number if not given.")
 @click.option("--sync/--no-sync", default=True, hidden=True, help="Declare the config's limits first.")
-def worker(workspace: Path, sync: bool) -> None:
-    """Run the box's background work until stopped: the sweep, and deleting what ended long ago.
+@click.option("--tolerant", is_flag=True, hidden=True, help="Run what can be imported, whatever else can't.")
+def worker(workspace: Path, name: str | None, sync: bool, tolerant: bool) -> None:
+    """Run the workspace's workflows and the box's background work until stopped.
 
-    Declares the limits of stackbone_config.py first. Any number of workers may run side by side. Ended slots are
-    kept for STACKBONE_RETENTION_DAYS (30). A database that is away is waited for.
+    Declares the limits of stackbone_config.py first, and imports the files of workflows/ (or those that the config
+    lists). Any number of workers may run side by side, each under an identity of its own: a restart under the same
+    name goes on with its runs at once, and another worker takes them over a minute after it has gone. Ended slots are
+    kept for STACKBONE_RETENTION_DAYS (30). A database that is away is waited for. SIGTERM lets short runs end, for a
+    few seconds; all others go on at the next start.
 
     \b
-    Example:
+    Examples:
       STACKBONE_DATABASE_URL=postgresql://box@db/box stackbone worker
+      stackbone worker --name blue --workspace /srv/calls
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     keep_days = _retention_days()
-    declared = load(workspace) if sync else None
+    _check_name(name)
+    declared = load(workspace)
+    faults = workflows.find(workspace, declared.workflows or ())
+    if faults and not tolerant:
+        raise ConfigError(faults)
+    for fault in faults:
+        log.error("not loaded: %s", fault)
     database = Database(box_url(workspace), application_name="stackbone worker")
-    if declared is not None:
+    if sync:
         _declare(declared.name, declared.limits, database)
-    _sweep_until_told(database, keep_days)
-    database.close()
+    plan = Plan(database=database, name=name, workflows=workflows.registered(), keep_days=keep_days, on_pass=_tell)
+    try:
+        sys.exit(run(plan))
+    except (NotMigratedError, IdentityTakenError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _check_name(name: str | None) -> None:
+    try:
+        names.check_id(name, where="--name")
+    except InvalidValueError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _declare(name: str, limits: Mapping[str, engine.Declared], database: Database) -> None:
@@ -62,26 +91,6 @@ def _declare(name: str, limits: Mapping[str, engine.Declared], database: Databas
             raise click.ClickException(str(error)) from error
         else:
             return
-
-
-def _sweep_until_told(database: Database, keep_days: int) -> None:
-    # Blocked before the thread starts, so that none but sigwait ever takes them.
-    signs = {signal.SIGINT, signal.SIGTERM}
-    signal.pthread_sigmask(signal.SIG_BLOCK, signs)
-    stop = threading.Event()
-    sweeper = threading.Thread(
-        target=sweep.run, args=(database, stop), kwargs={"on_pass": _tell, "keep_days": keep_days}, name="sweep"
-    )
-    sweeper.start()
-    log.info("worker %s is ready", os.getpid())
-    sign = signal.sigwait(signs)
-    log.info("%s: stopping", signal.Signals(sign).name)
-    # The pass that runs may end; whoever asks again does not wait for it.
-    for each in signs:
-        signal.signal(each, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, signs)
-    stop.set()
-    sweeper.join()
 
 
 def _tell(swept: Swept) -> None:
