@@ -82,7 +82,8 @@ class _Worker:
         threading.Thread(target=self._sweep, name="sweep", daemon=True).start()
         if self.plan.workflows:
             await self._launch(worker_id)
-        log.info("worker %s is ready (%s)", self.identity.name, self._said())
+        log.info("%s", self._said())
+        log.info("worker %s is ready", self.identity.name)
         keeper = asyncio.create_task(self._keep(told))
         await told.wait()
         code = 1 if isinstance(self.wakeups.trouble, IdentityTakenError) else 0
@@ -129,7 +130,7 @@ class _Worker:
 
     def _said(self) -> str:
         names = [each.name for each in self.plan.workflows]
-        return f"{len(names)} workflows: {', '.join(names)}" if names else "no workflows"
+        return f"runs {len(names)} workflows: {', '.join(names)}" if names else "runs the sweep; the workspace has no workflows"
 
     def _sweep(self) -> None:
         sweep.run(self.db, self.stop_sweep, nudge=self.nudge, on_pass=self.plan.on_pass, keep_days=self.plan.keep_days)

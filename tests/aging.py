@@ -3,10 +3,11 @@
 from limits.pool import Database
 
 
-def let_server_age(db: Database) -> None:
-    """Wait until the server has been up for the 20 seconds in which a client may come back to it."""
+def let_server_age(db: Database, seconds: float = 20) -> None:
+    """Wait until the server has been up for the time, 20 seconds for a client, in which one may come back to it."""
     db.fetch(
-        "SELECT pg_sleep(greatest(0, 20.1 - extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())::float))"
+        "SELECT pg_sleep(greatest(0, %s - extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())::float))",
+        [seconds + 0.1],
     )
 
 
