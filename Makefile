@@ -33,9 +33,10 @@ lint: environment
 	.venv/bin/djlint --quiet --lint --profile=django templates
 	scripts/uv lock --quiet --check --python .venv/bin/python
 
-# The engine against the server's floor, as a table and JSON.
+# The engine against the server's floor, and a hand-over between runs against the runtime's own step and queue.
 bench: environment
 	.venv/bin/python -m benchmarks
+	.venv/bin/python -m benchmarks.workflows
 
 # Break the SQL in every way we thought of; each break must be caught by its test.
 mutants: environment

@@ -84,6 +84,7 @@ def _work(url: str, start: Barrier, seconds: float) -> Seen:
         slot_id = str(asked.slot_id)
         if asked.state == "waiting":
             with wakeups.watch(slot_id) as waiter:
+                wakeups.look(waiter)
                 while asked.state == "waiting" and waiter.wait(10):
                     seen.known[slot_id] = time.monotonic()
                     asked = engine.confirm(slot_id, db=db)

@@ -9,7 +9,7 @@ import asyncio
 import inspect
 import logging
 import traceback
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final, cast
@@ -67,13 +67,13 @@ class DbosRuntime:
         body: Callable[..., Any] = run_async if is_async else run
         self._workflows[name] = DBOS.workflow(name=name, max_recovery_attempts=None)(body)
 
-    async def launch(self) -> None:
-        """Begin to run workflows: first those that this identity left behind."""
+    async def launch(self, *, queues: Sequence[str] = ()) -> None:
+        """Begin to run workflows, first those that this identity left behind; from other `queues` of DBOS's too."""
         self._loop = asyncio.get_running_loop()
         _claim_only(self._workflows)
         DBOS(config=self._config)
         _take_over_logging()
-        DBOS.listen_queues([QUEUE])
+        DBOS.listen_queues([QUEUE, *queues])
         DBOS.launch()
         await DBOS.register_queue_async(QUEUE, polling_interval_sec=LOOK_EVERY)
 

@@ -24,3 +24,13 @@ def test_every_row_of_the_benchmark_is_measured(tmp_path: Path) -> None:
         assert row["ratio"] >= 0
         assert row["floor"] > 0
         assert any(line.startswith(row["row"]) for line in done.stdout.splitlines())
+
+
+def test_the_benchmark_of_runs_measures_all_three() -> None:
+    """F6: a hand-over between runs, a bare step and the runtime's queue, in one run; too few runs to judge by."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.workflows", "--runs", "5"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode in (0, 1), done.stderr
+    for row in ("hand-over ", "bare step", "runtime's queue"):
+        assert any(line.startswith(row) and " p99 " in line for line in done.stdout.splitlines()), done.stdout

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from limits import queries
@@ -163,6 +162,10 @@ def workspace(tmp_path: Path, box: Database) -> Iterator[Workspace]:
         lent.clean_up()
 
 
-def connections_of(worker: Worker) -> int:
-    """Count the connections that a worker's process has open to the server."""
-    return len(psutil.Process(worker.process.pid).net_connections("unix"))
+def worker_connections(box: Database) -> int:
+    """Count the connections that the one running worker, and nobody else of a test, has open."""
+    rows = box.fetch(
+        "SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database()"
+        " AND application_name NOT IN ('tests', 'stackbone client')"
+    )
+    return int(rows[0]["count"])

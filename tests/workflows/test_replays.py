@@ -44,7 +44,7 @@ def test_a_rewound_run_asks_entirely_anew(workspace: Workspace, dbos: DBOSClient
     rewound = workspace.call("rewound", timeout="500ms")
     assert workspace.result(rewound) == {"slot_id": None}
     workspace.client.release(holder)
-    dbos.rewind_workflow(rewound, 1, application_version=QUEUE, queue_name=QUEUE)
+    dbos.rewind_workflow(rewound, start_step=1, application_version=QUEUE, queue_name=QUEUE)
     eventually(lambda: workspace.run(rewound).row.status == "completed")
     assert [slot.state for slot in workspace.slots(rewound)] == ["timed_out", "busy"]
     assert workspace.result(rewound) == {"slot_id": workspace.slots(rewound)[1].id}
@@ -55,10 +55,10 @@ def test_a_run_rewound_past_its_acquire_fails_if_its_slot_has_ended(workspace: W
     workspace.worker().ready()
     run_id = workspace.call("call")
     slot_id = workspace.result(run_id)["slot_id"]
-    dbos.rewind_workflow(run_id, 2, application_version=QUEUE, queue_name=QUEUE)
+    dbos.rewind_workflow(run_id, start_step=2, application_version=QUEUE, queue_name=QUEUE)
     eventually(lambda: len(workspace.steps()) == 2 and workspace.run(run_id).row.status == "completed")
     workspace.client.release(slot_id)
-    dbos.rewind_workflow(run_id, 2, application_version=QUEUE, queue_name=QUEUE)
+    dbos.rewind_workflow(run_id, start_step=2, application_version=QUEUE, queue_name=QUEUE)
     eventually(lambda: workspace.run(run_id).row.status == "failed")
     assert "ForeignSlotError" in str(workspace.run(run_id).error)
     assert len(workspace.steps()) == 2
@@ -104,7 +104,7 @@ def test_a_late_run_comes_back_at_the_end_with_its_deadline(workspace: Workspace
 
 def test_a_slot_that_expired_while_its_run_was_away_is_asked_for_anew(workspace: Workspace, clock: Clock) -> None:
     """A5: killed before the step was recorded; max hold passed; it asks again, up to its original deadline."""
-    dying = workspace.worker(dies="before the record")
+    dying = workspace.worker(dies="before the record").ready()
     run_id = workspace.trigger("strict_call", {"call_id": "call", "timeout": "2h"})
     dying.dies()
     first = workspace.slots(run_id)[0]

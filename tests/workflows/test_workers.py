@@ -2,11 +2,13 @@
 
 import signal
 
+import psutil
+
 from limits import engine
 from limits.pool import Database
 from stackbone import runs
 from tests.aging import let_server_age
-from tests.workflows.conftest import Workspace, connections_of, eventually
+from tests.workflows.conftest import Workspace, eventually, worker_connections
 
 
 def let_worker_be_gone(box: Database, name: str) -> None:
@@ -124,8 +126,6 @@ def test_sigterm_does_not_wait_for_a_long_step(workspace: Workspace) -> None:
 
 def test_five_hundred_waiting_runs_cost_no_threads_and_few_connections(workspace: Workspace) -> None:
     """Q3, Q2: they finish in order, also after a restart that recovers all of them; another run is not kept waiting."""
-    import psutil
-
     count = 500
     first = workspace.worker().ready()
     holder = workspace.result(workspace.call("holder"))["slot_id"]
@@ -134,16 +134,15 @@ def test_five_hundred_waiting_runs_cost_no_threads_and_few_connections(workspace
     eventually(lambda: len(workspace.queue()) == count, within=120)
     order = workspace.queue()
     assert psutil.Process(first.process.pid).num_threads() - idle < 50
-    assert connections_of(first) <= 16
+    assert worker_connections(workspace.box) <= 16
     workspace.result(workspace.trigger("export_report", {"report_id": "not kept waiting"}))
     first.kill()
 
     second = workspace.worker().ready()
     eventually(lambda: sum(runs_of(workspace, "PENDING").values()) == count, within=120)
     assert psutil.Process(second.process.pid).num_threads() - idle < 50
-    assert connections_of(second) <= 16
+    assert worker_connections(workspace.box) <= 16
     assert workspace.queue() == order
-    engine.edit("voice-calls", actor=engine.SYSTEM, capacity=1)
     workspace.client.release(holder)
     for _ in range(count - 1):
         slot = workspace.busy()
