@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-FILE: Final = Path(__file__).parent / ".stackbone" / "provider.sqlite3"
+FILE: Final = Path(__file__).parent / ".stackbone" / "telephony.sqlite3"
 FORGETS_AFTER: Final = 45 * 60
 """Seconds; by then the box has taken the slot of a lost call back."""
 LOST_AT_MOST: Final = 4
@@ -27,47 +27,46 @@ class Provider:
         self._file.execute("PRAGMA journal_mode = WAL")
         self._file.execute(
             "CREATE TABLE IF NOT EXISTS call ("
-            " number INTEGER PRIMARY KEY AUTOINCREMENT,"
-            " slot_id TEXT, placed_at REAL, ends_at REAL, lost INTEGER NOT NULL DEFAULT 0)"
+            " call_id TEXT PRIMARY KEY, slot_id TEXT, placed_at REAL, ends_at REAL,"
+            " lost INTEGER NOT NULL, told INTEGER NOT NULL DEFAULT 0)"
         )
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        self._file.execute("CREATE TABLE IF NOT EXISTS number (number INTEGER PRIMARY KEY AUTOINCREMENT)")
 
     def new_number(self) -> int:
-        """Return the number of a call that is about to be placed."""
+        """Return a number that no call had before."""
         with self._lock:
-            return int(self._file.execute("INSERT INTO call (slot_id) VALUES (NULL)").lastrowid or 0)
+            number = int(self._file.execute("INSERT INTO number DEFAULT VALUES").lastrowid or 0)
+            self._file.execute("DELETE FROM number WHERE number < ?", (number,))
+        return number
 
-    def place(self, number: int, slot_id: str, *, seconds: float) -> bool:
-        """Begin a call that lasts so long; return whether the news of its end will be lost."""
+    def place(self, call_id: str, slot_id: str, *, seconds: float) -> bool:
+        """Begin a call that lasts so long; return whether the news of its end will be lost.
+
+        Asked again for the same call, it goes on as it was.
+        """
         now = time.time()
         with self._lock:
-            lost = self._loses(now)
+            self._file.execute("DELETE FROM call WHERE placed_at < ?", (now - FORGETS_AFTER,))
             self._file.execute(
-                "UPDATE call SET slot_id = ?, placed_at = ?, ends_at = ?, lost = ? WHERE number = ?",
-                (slot_id, now, now + seconds, lost, number),
+                "INSERT OR IGNORE INTO call (call_id, slot_id, placed_at, ends_at, lost) VALUES (?, ?, ?, ?, ?)",
+                (call_id, slot_id, now, now + seconds, self._loses()),
             )
-        return lost
+            [lost] = self._file.execute("SELECT lost FROM call WHERE call_id = ?", (call_id,)).fetchone()
+        return bool(lost)
 
-    def drop(self, number: int) -> None:
-        """Forget a call: it was never placed, or its end has been dealt with."""
+    def ended(self) -> list[tuple[str, str]]:
+        """Return call id and slot id of the calls whose end nobody was told of yet."""
         with self._lock:
-            self._file.execute("DELETE FROM call WHERE number = ?", (number,))
-
-    def ended(self) -> list[tuple[int, str]]:
-        """Return number and slot id of the calls that have ended and were not dropped yet."""
-        now = time.time()
-        with self._lock:
-            self._file.execute("DELETE FROM call WHERE lost AND placed_at < ?", (now - FORGETS_AFTER,))
             return self._file.execute(
-                "SELECT number, slot_id FROM call WHERE ends_at < ? AND NOT lost", (now,)
+                "SELECT call_id, slot_id FROM call WHERE ends_at < ? AND NOT lost AND NOT told", (time.time(),)
             ).fetchall()
 
-    def _loses(self, now: float) -> bool:
+    def told(self, call_id: str) -> None:
+        """Remember that the call centre knows of a call's end."""
+        with self._lock:
+            self._file.execute("UPDATE call SET told = 1 WHERE call_id = ?", (call_id,))
+
+    def _loses(self) -> bool:
         # The first soon, so that there is one to see; then few enough that the call centre never stands still.
-        [lost] = self._file.execute(
-            "SELECT count(*) FROM call WHERE lost AND placed_at > ?", (now - FORGETS_AFTER,)
-        ).fetchone()
+        [lost] = self._file.execute("SELECT count(*) FROM call WHERE lost").fetchone()
         return lost < LOST_AT_MOST and random.random() < (1 / 60 if lost else 1 / 8)

@@ -1,8 +1,7 @@
-"""The call centre's work, three programs: `python traffic.py dialer|hangups|reports`.
+"""What happens at the call centre, three programs: `python traffic.py dialer|hangups|reports`.
 
-`dialer` takes a slot for each call and places it; the slot stays busy as long as the call lasts. `hangups`, another
-process, hears from the provider that a call has ended and gives its slot back. `reports` holds a slot of another
-limit while it talks to the partner, and gives it back itself.
+They only start runs, the work is done by the workflows: `dialer` wants calls placed, `hangups` stands for the
+provider, which calls back when a call has ended, and `reports` wants reports.
 """
 
 import math
@@ -11,18 +10,23 @@ import signal
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable
 from typing import Final
 
 from provider import Provider
 
-from stackbone.client import BoxUnreachableError, Client, ClosedError, SlotTimeoutError, UnknownLimitError
+from stackbone.client import BoxUnreachableError, Client, SlotTimeoutError
+from stackbone.runs import RunFailedError, UnknownRunError, UnknownWorkflowError
 
 DIALER_LINES: Final = 12
 REPORT_LINES: Final = 7
 WAVE: Final = 200.0
 """Seconds from one rush to the next."""
 TELL_EVERY: Final = 30.0
+TRY_EVERY: Final = 2.0
+WORTH_A_LINE: Final = 4
+"""After so many tries in vain a program says why."""
 STARTED: Final = time.monotonic()
 
 stop = threading.Event()
@@ -33,60 +37,71 @@ def rush() -> float:
     return 0.5 + 0.5 * math.cos(2 * math.pi * (time.monotonic() - STARTED) / WAVE)
 
 
-def dial(client: Client, provider: Provider) -> None:
-    """Place one call, when a slot is free."""
-    number = provider.new_number()
-    try:
-        slot = client.acquire("voice-calls", label=f"call-{number}", timeout="10m")
-    except BaseException:
-        provider.drop(number)
-        raise
-    if provider.place(number, slot.id, seconds=random.triangular(12, 80, 30)):
-        say(f"call-{number}: the provider will lose its end; the slot stays busy until somebody releases it in Studio")
-
-
 def dialer() -> None:
-    """Place calls on several lines, more of them in the rush than a provider of 20 lets through."""
-    provider = Provider()
-    with Client() as client:
-        run_lines(client, DIALER_LINES, lambda: dial(client, provider), lambda: 38 - 27 * rush(), done="calls placed")
-    provider.close()
+    """Want calls placed on several lines, more of them in the rush than a provider of 20 lets through."""
+    client, provider = Client(), Provider()
 
+    def dial() -> None:
+        run(client, "place_call", {"call_id": f"call-{provider.new_number()}"})
 
-def report(client: Client, number: int) -> None:
-    """Hold a session with the partner for as long as a report takes."""
-    with client.slot("partner-api", label=f"report-{number}", timeout="5m"):
-        stop.wait(random.triangular(6, 30, 12))
+    work_lines(DIALER_LINES, dial, lambda: 38 - 27 * rush(), done="calls placed")
 
 
 def reports() -> None:
-    """Make reports on several lines; the partner takes five sessions."""
-    numbers = iter(range(int(time.time()) % 100_000, sys.maxsize))
-    with Client() as client:
-        run_lines(client, REPORT_LINES, lambda: report(client, next(numbers)), lambda: 24 - 19 * rush(), done="reports")
+    """Want reports on several lines; the partner takes five sessions."""
+    client, numbers = Client(), iter(range(int(time.time()) % 100_000, sys.maxsize))
+
+    def report() -> None:
+        run(client, "export_report", {"report_id": f"report-{next(numbers)}"})
+
+    work_lines(REPORT_LINES, report, lambda: 24 - 19 * rush(), done="reports")
 
 
 def hangups() -> None:
-    """Give the slots of ended calls back."""
-    provider, ended = Provider(), 0
+    """Call back for each call that has ended, until that got through."""
+    client, provider, ended = Client(), Provider(), 0
     tell_at = time.monotonic() + TELL_EVERY
-    with Client() as client:
-        while not stop.wait(0.5):
-            try:
-                for number, slot_id in provider.ended():
-                    ended += 1
-                    if not client.release(slot_id).released:
-                        say(f"call-{number}: its slot was gone already")
-                    provider.drop(number)
-            except BoxUnreachableError as error:
+    while not stop.wait(0.5):
+        for call_id, slot_id in provider.ended():
+            # The same id again starts no second run.
+            if start(client, "call_ended", {"slot_id": slot_id}, run_id=f"ended-{slot_id}"):
+                provider.told(call_id)
+                ended += 1
+        if time.monotonic() >= tell_at:
+            say(f"{ended} calls ended")
+            tell_at += TELL_EVERY
+
+
+def run(client: Client, workflow: str, given: dict[str, str]) -> None:
+    """Start a run and wait until it has ended, however often the box is away meanwhile."""
+    run_id = str(uuid.uuid4())
+    if start(client, workflow, given, run_id=run_id):
+        until_told(lambda: client.result(run_id))
+
+
+def start(client: Client, workflow: str, given: dict[str, str], *, run_id: str) -> bool:
+    """Start a run, trying until it works; return false if told to stop before it did."""
+    return until_told(lambda: client.trigger(workflow, given, run_id=run_id))
+
+
+def until_told(call: Callable[[], object]) -> bool:
+    """Make a call to the box, again and again until it gets through; return false if told to stop before."""
+    tries = 0
+    while not stop.is_set():
+        try:
+            call()
+        except (BoxUnreachableError, UnknownWorkflowError) as error:
+            # Away; or its worker starts just now, which is not worth a line.
+            tries += 1
+            if tries == WORTH_A_LINE:
                 say(str(error))
-            if time.monotonic() >= tell_at:
-                say(f"{ended} calls ended")
-                tell_at += TELL_EVERY
-    provider.close()
+            stop.wait(TRY_EVERY)
+        else:
+            return True
+    return False
 
 
-def run_lines(client: Client, count: int, work: Callable[[], None], pause: Callable[[], float], *, done: str) -> None:
+def work_lines(count: int, work: Callable[[], None], pause: Callable[[], float], *, done: str) -> None:
     """Do `work` on `count` lines, each with a pause of about `pause()` seconds in between, until told to stop."""
     finished: list[None] = []
 
@@ -96,25 +111,20 @@ def run_lines(client: Client, count: int, work: Callable[[], None], pause: Calla
             try:
                 work()
                 finished.append(None)
-            except ClosedError:
-                return
-            except (SlotTimeoutError, UnknownLimitError, BoxUnreachableError) as error:
+            except (SlotTimeoutError, RunFailedError, UnknownRunError, TimeoutError) as error:
                 say(str(error))
             stop.wait(pause() * random.uniform(0.5, 1.5))
 
-    lines = [threading.Thread(target=line) for _ in range(count)]
-    for each in lines:
-        each.start()
+    for _ in range(count):
+        # The runs go on without whoever wanted them.
+        threading.Thread(target=line, daemon=True).start()
     while not stop.wait(TELL_EVERY):
         say(f"{len(finished)} {done}")
-    # Whoever waits for a slot leaves the queue.
-    client.close()
-    for each in lines:
-        each.join()
 
 
 def say(text: str) -> None:
-    print(text, flush=True)
+    if not stop.is_set():
+        print(text, flush=True)
 
 
 def main() -> None:
