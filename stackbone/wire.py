@@ -5,6 +5,7 @@ from typing import Any
 
 from limits.durations import format_setting
 from limits.queries import LimitState, SlotRow
+from stackbone.runs import Run, RunRow
 
 
 def limit_json(limit: LimitState) -> dict[str, Any]:
@@ -44,6 +45,45 @@ def slot_json(slot: SlotRow) -> dict[str, Any]:
         "expires_at": instant(slot.expires_at),
         "reserved_until": instant(slot.reserved_until),
         "times_out_at": instant(slot.times_out_at),
+    }
+
+
+def run_row_json(run: RunRow) -> dict[str, Any]:
+    """Return a run as it stands in a list."""
+    return {
+        "id": run.id,
+        "workflow": run.workflow,
+        "status": run.status,
+        "created_at": instant(run.created_at),
+        "started_at": instant(run.started_at),
+        "ended_at": instant(run.ended_at),
+        "worker": run.worker,
+        "waits_for": list(run.waits_for),
+        "stranded": run.stranded,
+    }
+
+
+def run_json(run: Run) -> dict[str, Any]:
+    """Return a run in full; its error is one text, null unless it failed."""
+    return {
+        "id": run.row.id,
+        "workflow": run.row.workflow,
+        "status": run.row.status,
+        "input": run.input,
+        "output": run.output,
+        "error": run.error,
+        "steps": [
+            {
+                "name": step.name,
+                "status": step.status,
+                "started_at": instant(step.started_at),
+                "ended_at": instant(step.ended_at),
+            }
+            for step in run.steps
+        ],
+        **{name: value for name, value in run_row_json(run.row).items() if name not in ("id", "workflow", "status")},
+        "forked_from": run.forked_from,
+        "slots": [slot_json(slot) for slot in run.slots],
     }
 
 

@@ -130,7 +130,11 @@ class _Worker:
 
     def _said(self) -> str:
         names = [each.name for each in self.plan.workflows]
-        return f"runs {len(names)} workflows: {', '.join(names)}" if names else "runs the sweep; the workspace has no workflows"
+        return (
+            f"runs {len(names)} workflows: {', '.join(names)}"
+            if names
+            else "runs the sweep; the workspace has no workflows"
+        )
 
     def _sweep(self) -> None:
         sweep.run(self.db, self.stop_sweep, nudge=self.nudge, on_pass=self.plan.on_pass, keep_days=self.plan.keep_days)

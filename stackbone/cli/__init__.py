@@ -13,7 +13,7 @@ from limits.errors import LimitsError
 from stackbone.cli.output import complain, escape
 from stackbone.workspace import ConfigError
 
-_COMMANDS: Final = ("dev", "limits", "migrate", "studio", "worker")
+_COMMANDS: Final = ("dev", "init", "limits", "migrate", "runs", "studio", "trigger", "worker")
 _OUTPUT_LOST: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -38,7 +38,9 @@ def stackbone() -> None:
     \b
     Examples:
       stackbone dev                               the whole box of this folder's workspace
+      stackbone init                              a small workspace to begin with
       stackbone limits list                       every limit: busy, waiting, max hold
+      stackbone trigger place_call --input '{"call_id": "call-17"}'
       stackbone limits capacity voice-calls 30    override a capacity
     """
 

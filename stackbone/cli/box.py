@@ -6,6 +6,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final, NoReturn
@@ -93,6 +94,25 @@ def open_box(workspace: Path) -> ShellDatabase:
     """Return the way to the workspace's box; raises `BoxUnreachableError` if its address is not known."""
     url = box_url(workspace)
     return ShellDatabase(url, away=None if database_url() else _nowhere(workspace))
+
+
+def box_command(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what every command takes, and pass the box's database as `db`."""
+
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+    @click.option("--agent", metavar="ID", help="Another installation than the one on this machine.")
+    @workspace_option
+    @wraps(command)
+    def run(*, workspace: Path, agent: str | None, **arguments: Any) -> Any:
+        if agent is not None:
+            raise click.UsageError("--agent: no other installation is known yet, only the box on this machine")
+        db = open_box(workspace)
+        try:
+            return command(db=db, **arguments)
+        finally:
+            db.close()
+
+    return run
 
 
 def actor_name() -> str:

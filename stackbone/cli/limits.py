@@ -2,11 +2,8 @@
 
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator
-from functools import wraps
-from itertools import chain, islice
-from pathlib import Path
+from itertools import islice
 from typing import Any, Final
 
 import click
@@ -18,8 +15,9 @@ from limits.pool import Database
 from limits.queries import LimitState, SlotRow
 from limits.quoting import quoted
 from stackbone.cli import wording
-from stackbone.cli.box import actor_name, open_box, workspace_option
-from stackbone.cli.output import Table, complain, write_json
+from stackbone.cli.asking import confirmed, need_terminal
+from stackbone.cli.box import actor_name, box_command
+from stackbone.cli.output import complain, print_table, write_json
 from stackbone.wire import limit_json, slot_json
 
 _PAGE: Final = 1_000
@@ -55,25 +53,6 @@ def limits() -> None:
     """
 
 
-def _box_command(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what every command takes, and pass the box's database as `db`."""
-
-    @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-    @click.option("--agent", metavar="ID", help="Another installation than the one on this machine.")
-    @workspace_option
-    @wraps(command)
-    def run(*, workspace: Path, agent: str | None, **arguments: Any) -> Any:
-        if agent is not None:
-            raise click.UsageError("--agent: no other installation is known yet, only the box on this machine")
-        db = open_box(workspace)
-        try:
-            return command(db=db, **arguments)
-        finally:
-            db.close()
-
-    return run
-
-
 def _changing(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the reason that a change may give."""
     return click.option(
@@ -85,7 +64,7 @@ def _changing(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @limits.command("list")
-@_box_command
+@box_command
 def list_(*, db: Database, as_json: bool) -> None:
     """List every limit: slots busy (+ reserved) of its capacity, runs waiting, max hold, and how it stands.
 
@@ -101,12 +80,12 @@ def list_(*, db: Database, as_json: bool) -> None:
         click.echo("No limits yet. Limits are declared in stackbone_config.py.")
     else:
         rows = [wording.limit_row(state) for state in states]
-        _print_table(wording.LIMIT_HEADINGS, wording.LIMIT_RIGHT, iter(rows), measured=len(rows))
+        print_table(wording.LIMIT_HEADINGS, wording.LIMIT_RIGHT, iter(rows), measured=len(rows))
 
 
 @limits.command(cls=_LimitCommand)
 @click.argument("limit")
-@_box_command
+@box_command
 def slots(*, db: Database, limit: str, as_json: bool) -> None:
     """Show the slots of LIMIT: busy first, then reserved, then the queue in order.
 
@@ -129,14 +108,14 @@ def slots(*, db: Database, limit: str, as_json: bool) -> None:
         return
     click.echo(wording.summary(state))
     lines = (wording.slot_row(slot, state.now) for slot in rows)
-    _print_table(wording.SLOT_HEADINGS, wording.SLOT_RIGHT, lines, measured=_PAGE)
+    print_table(wording.SLOT_HEADINGS, wording.SLOT_RIGHT, lines, measured=_PAGE)
 
 
 @limits.command()
 @click.argument("slot_id", metavar="SLOTID")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @_changing
-@_box_command
+@box_command
 def release(*, db: Database, slot_id: str, yes: bool, reason: str | None, as_json: bool) -> int:
     """Give the busy slot SLOTID back, for one whose release was lost. It stops no work.
 
@@ -148,13 +127,13 @@ def release(*, db: Database, slot_id: str, yes: bool, reason: str | None, as_jso
       stackbone limits release 019ad4b2-0c4e-7d3a-9f62-2f1e6a1b7c55 --yes --reason "call ended at the provider"
     """
     if not yes:
-        _need_terminal()
+        need_terminal("nothing was released")
         slot = queries.slot(slot_id, db=db)
         if slot is None or slot.state != "busy":
             return _not_released(slot_id, slot.state if slot else None, db=db, as_json=as_json)
         # The question may stand for hours.
         db.close()
-        if not _confirmed(slot):
+        if not confirmed(f"Release {wording.naming(slot)}? This does not stop the work it was taken for."):
             complain("nothing was released")
             return 1
     answer = engine.release(slot_id, actor=_actor(), reason=reason, db=db)
@@ -172,7 +151,7 @@ def release(*, db: Database, slot_id: str, yes: bool, reason: str | None, as_jso
 @click.argument("limit")
 @click.argument("value", metavar="N|reset")
 @_changing
-@_box_command
+@box_command
 def capacity(*, db: Database, limit: str, value: str, reason: str | None, as_json: bool) -> None:
     """Override the capacity of LIMIT with N, or follow the config again with `reset`.
 
@@ -195,7 +174,7 @@ def capacity(*, db: Database, limit: str, value: str, reason: str | None, as_jso
 @click.argument("limit")
 @click.argument("value", metavar="DURATION|reset")
 @_changing
-@_box_command
+@box_command
 def max_hold(*, db: Database, limit: str, value: str, reason: str | None, as_json: bool) -> None:
     """Override the max hold of LIMIT with a DURATION like 45m or 1h30m, or follow the config again with `reset`.
 
@@ -217,7 +196,7 @@ def max_hold(*, db: Database, limit: str, value: str, reason: str | None, as_jso
 @limits.command(cls=_LimitCommand)
 @click.argument("limit")
 @_changing
-@_box_command
+@box_command
 def pause(*, db: Database, limit: str, reason: str | None, as_json: bool) -> None:
     """Stop handing out slots of LIMIT. Busy slots go on, the queue keeps its order, timeouts run on.
 
@@ -231,7 +210,7 @@ def pause(*, db: Database, limit: str, reason: str | None, as_json: bool) -> Non
 @limits.command(cls=_LimitCommand)
 @click.argument("limit")
 @_changing
-@_box_command
+@box_command
 def resume(*, db: Database, limit: str, reason: str | None, as_json: bool) -> None:
     """Hand out slots of LIMIT again, at once to whoever waits.
 
@@ -262,36 +241,6 @@ def _slots(limit: str, db: Database) -> Iterator[SlotRow]:
             after = page.next
             if after is None:
                 break
-
-
-def _print_table(
-    headings: tuple[str, ...], right: tuple[int, ...], rows: Iterator[tuple[str, ...]], *, measured: int
-) -> None:
-    first = list(islice(rows, measured))
-    if first:
-        table = Table(headings, first, right=right)
-        for row in chain(first, rows):
-            table.write(row)
-
-
-def _need_terminal() -> None:
-    # Where the question would not be seen, or the answer comes from a pipe, nobody has been asked.
-    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
-        raise click.ClickException("nothing was released: without a terminal to ask at, say --yes")
-
-
-def _confirmed(slot: SlotRow) -> bool:
-    click.echo(
-        f"Release {wording.naming(slot)}? This does not stop the work it was taken for. [y/N] ", err=True, nl=False
-    )
-    try:
-        answer = sys.stdin.buffer.readline()
-    except KeyboardInterrupt:
-        click.echo(err=True)
-        raise
-    if not answer.endswith(b"\n"):
-        click.echo(err=True)
-    return answer.strip().lower() in (b"y", b"yes")
 
 
 def _not_released(slot_id: str, state: str | None, *, db: Database, as_json: bool) -> int:

@@ -1,7 +1,8 @@
 """How the commands print: text that is safe in a terminal, tables, JSON, errors."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 
 import click
 from wcwidth import wcswidth
@@ -42,6 +43,17 @@ class Table:
             padding = " " * max(0, width - _width(cell))
             cells.append(padding + cell if column in self._right else cell + padding)
         click.echo("  ".join(cells).rstrip())
+
+
+def print_table(
+    headings: tuple[str, ...], right: tuple[int, ...], rows: Iterator[tuple[str, ...]], *, measured: int
+) -> None:
+    """Print rows under their headings, nothing where there are none; the first `measured` give the widths."""
+    first = list(islice(rows, measured))
+    if first:
+        table = Table(headings, first, right=right)
+        for row in chain(first, rows):
+            table.write(row)
 
 
 def _width(cell: str) -> int:
