@@ -1,5 +1,6 @@
 """Runs for tests of their pages: workflows that a worker knows, runs of them, and what a runtime would record."""
 
+import itertools
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ CALL: Final = {
     },
     "required": ["call_id"],
 }
+_numbers = itertools.count()
 LINES: Final = {
     "type": "object",
     "properties": {"lines": {"type": "array", "items": {"type": "integer"}}},
@@ -32,7 +34,7 @@ LINES: Final = {
 
 def know(*names: str, schema: dict[str, Any] | None = None) -> int:
     """Have a worker that is gone know workflows; return its id."""
-    worker = engine.join("worker", name=f"w-{'-'.join(names)[:40]}")
+    worker = engine.join("worker", name=f"worker-{next(_numbers)}")
     engine.know_workflows(
         worker,
         [Workflow(name=n, input_schema=CALL if schema is None else schema, description="", live=True) for n in names],
@@ -55,8 +57,10 @@ def start(workflow: str = "place_call", given: Any = None, *, run_id: str | None
 
 def waits(limit: str, run_id: str, *, step: int = 1, label: str | None = None) -> SlotRow:
     """Have a run ask for a slot of the limit, as its step of that number."""
+    # A run that is none is somebody else's, of an older runtime.
+    runtime = "dbos" if runs.run(run_id) else None
     asked = engine.request(
-        limit, key=f"{run_id}/{step}", label=label, run_id=run_id, workflow="place_call", runtime="dbos"
+        limit, key=f"{run_id}/{step}", label=label, run_id=run_id, workflow="place_call", runtime=runtime
     )
     assert asked.slot_id is not None
     slot = queries.slot(asked.slot_id)

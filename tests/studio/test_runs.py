@@ -1,5 +1,6 @@
 """The list of runs: what each does and waits for, filtered and turned by the address."""
 
+import html
 import re
 from collections.abc import Callable
 from urllib.parse import quote
@@ -135,8 +136,9 @@ def test_any_id_is_text_and_leads_to_its_run(studio: Client, run_id: str) -> Non
     assert "<script>alert" not in page
     link = re.search(r'class="run-link" href="([^"]+)"', page)
     assert link is not None
-    assert studio.get(link[1].replace("&amp;", "&")).status_code == 200
-    assert "Cancel this run?" in text(studio.get(f"{link[1]}cancel/"))
+    address = html.unescape(link[1])
+    assert studio.get(address).status_code == 200
+    assert "Cancel this run?" in text(studio.get(f"{address}cancel/"))
 
 
 def test_runs_stand_in_the_navigation(studio: Client) -> None:
