@@ -15,9 +15,10 @@ from django.core.management import call_command  # noqa: E402
 from playwright.sync_api import Browser, sync_playwright  # noqa: E402
 
 from limits import pool  # noqa: E402
-from tests import scene, studio_process  # noqa: E402
+from tests import scene, scene_runs, studio_process  # noqa: E402
 from tests.chromium import launch_arguments  # noqa: E402
 from tests.postgres import DATABASE, SERVER  # noqa: E402
+from tests.studio.runs import alive  # noqa: E402
 
 os.environ["DJANGO_SETTINGS_MODULE"] = "studio.settings"
 THEMES: Final = ("light", "dark")
@@ -31,9 +32,15 @@ def main(folder: Path, widths: list[int]) -> None:
             connection.execute(f'CREATE DATABASE "{DATABASE}"')
         django.setup()
         call_command("migrate", verbosity=0)
-        ids = scene.make(_advance(pool.configure(SERVER.url())))
+        database = pool.configure(SERVER.url())
+        ids = scene.make(_advance(database))
+        worker = scene_runs.make(database)
         folder.mkdir(parents=True, exist_ok=True)
-        with studio_process.running(SERVER.url()) as studio, sync_playwright() as playwright:
+        with (
+            alive(SERVER.url(), worker),
+            studio_process.running(SERVER.url()) as studio,
+            sync_playwright() as playwright,
+        ):
             browser = playwright.chromium.launch(**launch_arguments())
             for name, path in _screens(ids).items():
                 for theme in THEMES:
@@ -64,6 +71,11 @@ def _screens(ids: dict[str, str]) -> dict[str, str]:
         "limit": "/limits/voice-calls/",
         "edit": "/limits/partner-api/edit/",
         "release": f"/limits/voice-calls/slots/{slot}/release/",
+        "runs": "/runs/",
+        "run": f"/runs/{scene_runs.WAITING}/",
+        "cancel": f"/runs/{scene_runs.HOLDING}/cancel/",
+        "workflows": "/workflows/",
+        "trigger": "/workflows/place_call/trigger/",
     }
 
 

@@ -1,4 +1,4 @@
-"""How limit names and fields are written in addresses."""
+"""How limit names, fields, runs and workflows are written in addresses."""
 
 
 class LimitNameConverter:
@@ -21,6 +21,23 @@ class LimitNameConverter:
     def to_url(self, value: str) -> str:
         """Return the path segment for the name."""
         return f"~{value}" if _only_dots(value) else value
+
+
+class TextConverter:
+    """The id of a run or the name of a workflow in a path: any text, since programs choose both.
+
+    One made of dots alone carries a `~` more, as with limits.
+    """
+
+    regex = r"(?s:.+)"
+
+    def to_python(self, value: str) -> str:
+        """Return the text."""
+        return value[1:] if value.startswith("~") and _only_dots(value.lstrip("~")) else value
+
+    def to_url(self, value: str) -> str:
+        """Return the part of the path for the text."""
+        return f"~{value}" if _only_dots(value.lstrip("~")) else value
 
 
 class FieldConverter:

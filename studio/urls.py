@@ -6,11 +6,12 @@ Views stand here as objects, so a missing one stops the start and not the first 
 from django.urls import path, register_converter
 from django.views.generic import RedirectView
 
-from studio.converters import FieldConverter, LimitNameConverter
-from studio.views import health, limits, slots, theme
+from studio.converters import FieldConverter, LimitNameConverter, TextConverter
+from studio.views import health, limits, runs, slots, theme, workflows
 
 register_converter(LimitNameConverter, "limit")
 register_converter(FieldConverter, "field")
+register_converter(TextConverter, "text")
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="limits"), name="home"),
@@ -25,6 +26,11 @@ urlpatterns = [
         slots.release,
         name="slot-release",
     ),
+    path("runs/", runs.index, name="runs"),
+    path("runs/<text:run_id>/cancel/", runs.cancel, name="run-cancel"),
+    path("runs/<text:run_id>/", runs.detail, name="run"),
+    path("workflows/", workflows.index, name="workflows"),
+    path("workflows/<text:name>/trigger/", workflows.trigger, name="workflow-trigger"),
     path("theme/", theme.choose, name="theme"),
     path("healthz", health.alive, name="healthz"),
     path("readyz", health.ready, name="readyz"),

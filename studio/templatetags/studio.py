@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from django import template
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
@@ -24,7 +25,23 @@ HEALTH_ICONS: Final = {
     Health.OPEN: "ring",
     Health.IDLE: "hollow",
 }
-ICONS: Final = frozenset({*HEALTH_ICONS.values(), "busy", "reserved", "warn", "arrow", "sort-up", "sort-down"})
+STATUS_ICONS: Final = {
+    "queued": "hollow",
+    "running": "play",
+    "completed": "check",
+    "failed": "cross",
+    "cancelled": "crossed",
+}
+SLOT_ICONS: Final = {"busy": "busy", "reserved": "reserved", "waiting": "hollow", "released": "ring"}
+"""Any other state of a slot is an end without a release."""
+ICONS: Final = frozenset(
+    {
+        *HEALTH_ICONS.values(),
+        *STATUS_ICONS.values(),
+        *SLOT_ICONS.values(),
+        *("warn", "arrow", "sort-up", "sort-down"),
+    }
+)
 
 
 @register.filter
@@ -118,6 +135,24 @@ def health(limit: LimitState) -> SafeString:
     )
 
 
+@register.simple_tag
+def run_status(status: str) -> SafeString:
+    """Write the status of a run or a step as shape and word: "Running"."""
+    return format_html('<span class="health run-{}">{}{}</span>', status, icon(STATUS_ICONS[status]), status.title())
+
+
+@register.simple_tag
+def slot_state(state: str) -> SafeString:
+    """Write the state of a slot as shape and word: "Timed out"."""
+    return format_html("{}{}", icon(SLOT_ICONS.get(state, "crossed")), state.replace("_", " ").capitalize())
+
+
+@register.simple_tag
+def run_link(run_id: str) -> SafeString:
+    """Write a run's id as the link to its page."""
+    return format_html('<a class="run-link" href="{}">{}</a>', reverse("run", args=[run_id]), ident(run_id))
+
+
 def _said(limit: LimitState) -> str:
     match limit.health:
         case Health.OVER:
@@ -207,12 +242,19 @@ def ident(text: str | None) -> str:
     return _isolated(text, "ident")
 
 
+@register.filter
+def visible(text: str) -> SafeString:
+    """Write a text of many lines so that nothing in it hides or rearranges a line."""
+    return mark_safe("\n".join(_visible(line) for line in text.split("\n")))
+
+
 def _isolated(text: str | None, kind: str) -> str:
-    if not text:
-        return wording.NOTHING
+    return format_html('<bdi class="mono {}">{}</bdi>', kind, _visible(text)) if text else wording.NOTHING
+
+
+def _visible(text: str) -> SafeString:
     parts = (('<span class="unseen">{}</span>' if unseen else "{}", part) for part, unseen in wording.unseen(text))
-    shown = mark_safe("".join(format_html(markup, part) for markup, part in parts))
-    return format_html('<bdi class="mono {}">{}</bdi>', kind, shown)
+    return mark_safe("".join(format_html(markup, part) for markup, part in parts))
 
 
 @register.inclusion_tag("components/provenance.html")

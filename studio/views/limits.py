@@ -1,8 +1,6 @@
 """Limits: the list, one limit, and what an operator changes about it."""
 
-import re
 from datetime import datetime
-from typing import Final
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -19,21 +17,18 @@ from studio import listing, outcomes, previews, sections, sentences
 from studio.forms import EditForm, ReasonForm, ResetForm
 from studio.previews import Preview
 from studio.security import actor
-from studio.views import known, see_other
+from studio.views import asked, known, see_other
 
 _reads_and_acts = require_http_methods(["GET", "HEAD", "POST"])
-
-_SEARCH_MAX: Final = 201
-"""Nothing that can be searched for is that long, so what is cut off could find nothing either."""
 
 
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
     """Show every limit, as found, filtered and sorted by the address."""
     everything = queries.limits()
-    q, sort = _asked(request, "q"), _asked(request, "sort")
+    q, sort = asked(request, "q"), asked(request, "sort")
     found = listing.found(everything, q)
-    chosen = listing.filter_of(_asked(request, "show"))
+    chosen = listing.filter_of(asked(request, "show"))
     shown = listing.ordered([limit for limit in found if chosen.matches(limit)], sort)
     context = {
         "everything": everything,
@@ -55,7 +50,7 @@ def index(request: HttpRequest) -> HttpResponse:
 def detail(request: HttpRequest, name: str) -> HttpResponse:
     """Show one limit: who holds its slots, and who waits for one."""
     limit = known(name)
-    q, order = _asked(request, "q"), "expiry" if request.GET.get("order") == "expiry" else "oldest"
+    q, order = asked(request, "q"), "expiry" if request.GET.get("order") == "expiry" else "oldest"
     try:
         lists = sections.read(limit, request.GET.dict(), q=q, order=order)
     except InvalidValueError as error:
@@ -136,11 +131,6 @@ def resume(request: HttpRequest, name: str) -> HttpResponse:
         return render(request, "limits/resume.html", context, status=422 if form.errors else 200)
     done = engine.resume(name, actor=actor(request), **form.cleaned_data)
     return _done(request, name, done, outcomes.resumed(limit, done))
-
-
-def _asked(request: HttpRequest, key: str) -> str:
-    # A control character is in nothing that can be found, and must not be in a page.
-    return re.sub(r"[\x00-\x1f\x7f-\x9f]", "\ufffd", request.GET.get(key, "").strip()[:_SEARCH_MAX])
 
 
 def _declared(name: str) -> LimitState:

@@ -56,9 +56,10 @@ def _limit_and_slot(name: str, slot_id: str) -> tuple[LimitState, SlotRow]:
 
 
 def _back(request: HttpRequest, name: str) -> str:
-    # The limit's page as it was searched, ordered and turned to; nothing else may be asked for.
+    # The limit's page as it was searched, ordered and turned to, or a run's; nothing else may be asked for.
     page, asked = reverse("limit", args=[name]), request.GET.get("next", "")
-    safe = url_has_allowed_host_and_scheme(asked, allowed_hosts=None) and asked.startswith(f"{page}?")
+    safe = url_has_allowed_host_and_scheme(asked, allowed_hosts=None)
+    safe = safe and asked.startswith((f"{page}?", reverse("runs")))
     return asked if safe else page
 
 

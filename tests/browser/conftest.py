@@ -8,8 +8,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from limits import pool
-from tests import scene, studio_process
+from tests import scene, scene_runs, studio_process
 from tests.conftest import Clock
+from tests.studio.runs import alive
 
 THEMES = ("light", "dark")
 
@@ -69,6 +70,13 @@ def open_page(browser: Browser, studio_url: str, tmp_path: Path) -> Iterator[Ope
 def call_center(clock: Clock, studio_url: str) -> dict[str, str]:
     """Fill the box with a bad hour of a call centre; lend the slots' ids by label."""
     return scene.make(clock.advance)
+
+
+@pytest.fixture
+def with_runs(call_center: dict[str, str], box: pool.Database, migrated: str) -> Iterator[dict[str, str]]:
+    """Add runs to the call centre, and a worker that lives."""
+    with alive(migrated, scene_runs.make(box)):
+        yield call_center
 
 
 def scrolls_sideways(page: Page) -> bool:

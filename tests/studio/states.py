@@ -83,5 +83,6 @@ def slot(state: str = "busy", **given: Any) -> SlotRow:
         "ended_at": None,
         "ended_by": None,
         "end_reason": None,
+        "key": "key-1",
     }
     return SlotRow(**(values | given))

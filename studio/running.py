@@ -1,0 +1,136 @@
+"""Runs as their pages show them: filters, durations, open waits, the time a slot has left. Pure."""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from limits.queries import SlotRow
+from stackbone.runs import STATUSES, Run, RunRow, Step
+from studio import wording
+
+SHOWN_MAX: Final = 100_000
+"""Signs of an input or output that a page shows; the rest is cut off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """A part of the runs that a link leads to."""
+
+    word: str
+    status: str | None
+    waiting: str | None
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLine:
+    """A run at the instant `now`."""
+
+    row: RunRow
+    now: datetime
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is nothing left of it to cancel."""
+        return self.row.status not in ("queued", "running")
+
+    @property
+    def duration(self) -> int | None:
+        """Milliseconds since its start, until its end if it has one; none for a run that never started."""
+        if self.row.started_at is None:
+            return None
+        if not self.ended:
+            return wording.milliseconds(self.row.started_at, self.now)
+        return wording.milliseconds(self.row.started_at, self.row.ended_at) if self.row.ended_at else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepLine:
+    """A step, and where it stands in a queue if it waits for a slot."""
+
+    step: Step
+    now: datetime
+
+    @property
+    def duration(self) -> int | None:
+        """Milliseconds since its start, until its end if it has one; none if its start is unknown."""
+        start, end = self.step.started_at, self.step.ended_at or self.now
+        return wording.milliseconds(start, end) if start else None
+
+    @property
+    def reserved(self) -> bool:
+        """Whether a slot is kept for it."""
+        return self.step.slot is not None and self.step.slot.state == "reserved"
+
+    @property
+    def due(self) -> bool:
+        """Whether its time is up, and the next pass ends the wait or passes the slot on."""
+        return self.until is not None and self.until <= self.now
+
+    @property
+    def until(self) -> datetime | None:
+        """When its wait times out, or the slot kept for it goes to the next."""
+        slot = self.step.slot
+        if slot is None:
+            return None
+        return slot.reserved_until if slot.state == "reserved" else slot.times_out_at
+
+    @property
+    def further(self) -> int:
+        """How many stand ahead beside those who are named."""
+        slot = self.step.slot
+        return max(0, slot.position - 1 - len(self.step.ahead)) if slot and slot.position else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotLine:
+    """A slot of a run."""
+
+    slot: SlotRow
+    now: datetime
+
+    @property
+    def until(self) -> datetime | None:
+        """When a live slot is taken back, goes to the next, or its wait times out."""
+        match self.slot.state:
+            case "busy":
+                return self.slot.expires_at
+            case "reserved":
+                return self.slot.reserved_until
+            case "waiting":
+                return self.slot.times_out_at
+            case _:
+                return None
+
+    @property
+    def due(self) -> bool:
+        """Whether that instant has passed."""
+        return self.until is not None and self.until <= self.now
+
+
+def filters(status: str, *, waiting: bool) -> list[Filter]:
+    """Return the links that choose among the runs: by status, or those that wait for a slot."""
+    links = [Filter(word="All", status=None, waiting=None, chosen=not status and not waiting)]
+    links += [
+        Filter(word=each.title(), status=each, waiting=None, chosen=each == status and not waiting) for each in STATUSES
+    ]
+    return [*links, Filter(word="Waiting for a slot", status=None, waiting="1", chosen=waiting)]
+
+
+def steps(run: Run) -> list[StepLine]:
+    """Return the lines of a run's steps."""
+    return [StepLine(step=step, now=run.now) for step in run.steps]
+
+
+def slots(run: Run) -> list[SlotLine]:
+    """Return the lines of a run's slots, as it asked for them."""
+    return [SlotLine(slot=slot, now=run.now) for slot in run.slots]
+
+
+def pretty(value: Any) -> str:
+    """Write a JSON value over several lines; what is too long for a page is cut, and says so."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    if len(text) <= SHOWN_MAX:
+        return text
+    return f"{text[:SHOWN_MAX]}\n… {wording.grouped(len(text) - SHOWN_MAX)} more characters"
