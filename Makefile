@@ -22,7 +22,7 @@ test: setup
 
 # The long form of the races and of the state machine: ten thousand pairs at each capacity, processes killed at random.
 proof: environment
-	STACKBONE_LONG_PROOFS=1 .venv/bin/pytest -o faulthandler_timeout=0 tests/engine/test_races.py tests/engine/test_state_machine.py
+	STACKBONE_LONG_PROOFS=1 .venv/bin/pytest -o faulthandler_timeout=0 tests/engine/test_races.py tests/engine/test_state_machine.py tests/workflows/test_replays.py
 
 lint: environment
 	.venv/bin/ruff check --quiet .

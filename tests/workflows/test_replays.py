@@ -1,5 +1,6 @@
 """Forks, rewinds and resumed runs; late reservations: nobody works without a slot of his own."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,7 @@ from stackbone import runs
 from stackbone.runtimes.naming import QUEUE
 from stackbone.runtimes.recording import Recording
 from stackbone.runtimes.schema import url_of
+from tests.client import conftest as patience
 from tests.conftest import Clock
 from tests.workflows.conftest import Workspace, eventually
 
@@ -118,3 +120,28 @@ def test_a_slot_that_expired_while_its_run_was_away_is_asked_for_anew(workspace:
     assert slots[1].id == second
     times = workspace.box.fetch("SELECT times_out_at FROM limits.slot WHERE run_id = %s ORDER BY asked_at", [run_id])
     assert abs((times[0]["times_out_at"] - times[1]["times_out_at"]).total_seconds()) < 0.01
+
+
+@pytest.mark.skipif("STACKBONE_LONG_PROOFS" not in os.environ, reason="takes two minutes; the shifted clock does not")
+def test_a_late_run_comes_back_in_real_time(workspace: Workspace) -> None:
+    """Q6: as above, by the clock on the wall, the other waiter's worker sweeping on."""
+    worker = workspace.worker("--name", "late").ready()
+    holder = workspace.result(workspace.call("holder"))["slot_id"]
+    late = workspace.call("late")
+    deadline = workspace.waits(late).times_out_at
+    worker.kill()
+    workspace.client.release(holder)
+    workspace.worker("--name", "other").ready()
+    other = workspace.call("other")
+    reserved = workspace.waits(late, "reserved")
+    slot_id = patience.eventually(lambda: workspace.run(other).output, within=150)["slot_id"]
+    moved = workspace.slots(other)[0].granted_at
+    assert moved is not None
+    assert reserved.reserved_until is not None
+    assert 0 <= (moved - reserved.reserved_until).total_seconds() < 2
+    slot = workspace.waits(late)
+    assert (slot.position, slot.missed, slot.times_out_at) == (1, 1, deadline)
+    workspace.client.release(slot_id)
+    # Taken over by now, or a moment later.
+    patience.eventually(lambda: workspace.run(late).row.status == "completed", within=60)
+    assert [line.split()[1] for line in workspace.steps()] == ["holder", "other", "late"]
