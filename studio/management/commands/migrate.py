@@ -1,5 +1,6 @@
 """Django's `migrate`, made safe for two at once, and followed by the engine's SQL functions and the runtime's schema."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -8,6 +9,7 @@ from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
 from django.db.utils import NotSupportedError, OperationalError
 
 from limits import pool
@@ -16,6 +18,9 @@ from stackbone.runtimes import schema
 
 LOCK: Final = (1818846567, 0)
 """The advisory lock of whoever migrates; a number beside those of the engine's own locks."""
+
+RETRY_EVERY: Final = 0.1
+"""Seconds between two looks whether it has ended."""
 
 
 class Command(migrate.Command):
@@ -41,16 +46,24 @@ class Command(migrate.Command):
     def _alone(self, connection: BaseDatabaseWrapper) -> Iterator[None]:
         # A session's lock: it outlives each migration's transaction and dies with the process.
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", LOCK)
-            if not cursor.fetchone()[0]:
-                self.stdout.write("Another migrate is running; waiting for it to end.")
-                cursor.execute("SELECT pg_advisory_lock(%s, %s)", LOCK)
+            waited = False
+            # Asked again and again: a statement that waits is one that CREATE INDEX CONCURRENTLY waits for in turn.
+            while not self._locked(cursor):
+                if not waited:
+                    self.stdout.write("Another migrate is running; waiting for it to end.")
+                waited = True
+                time.sleep(RETRY_EVERY)
         try:
             yield
         finally:
             if connection.is_usable():
                 with connection.cursor() as cursor:
                     cursor.execute("SELECT pg_advisory_unlock(%s, %s)", LOCK)
+
+    def _locked(self, cursor: CursorWrapper) -> bool:
+        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", LOCK)
+        row = cursor.fetchone()
+        return bool(row and row[0])
 
     def _install_functions(self, connection: BaseDatabaseWrapper, verbosity: int) -> None:
         changed = install(connection.connection)
