@@ -138,7 +138,9 @@ def _fields(schema: Mapping[str, Any]) -> list[InputField] | None:
         return None
     if more not in (True, False) or not isinstance(required, list) or not set(required) <= set(properties):
         return None
-    fields = [_field(name, each, name in required, schema) for name, each in properties.items()]
+    # The database keeps no order of properties; what must be there comes first.
+    named = sorted(properties.items(), key=lambda each: each[0] not in required)
+    fields = [_field(name, each, name in required, schema) for name, each in named]
     return [each for each in fields if each is not None] if None not in fields else None
 
 

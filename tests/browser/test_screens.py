@@ -204,7 +204,7 @@ def test_long_and_hostile_labels_keep_the_page_in_its_window(open_page: Open, de
     for width in WIDTHS:
         page = open_page(f"/limits/{name}/", width=width)
         assert not scrolls_sideways(page), width
-        page.locator(".slots a").first.click()
+        page.locator(".slots .c-action a").first.click()
         assert not scrolls_sideways(page), width
         page.get_by_role("button", name="Release slot").click()
         assert not scrolls_sideways(page), width

@@ -56,8 +56,7 @@ def test_each_simple_property_is_a_field_with_its_default(studio: Client) -> Non
     know("place_call")
     page = studio.get(PATH)
     said, markup = text(page), page.content.decode()
-    assert "call_id The provider's id." in said
-    assert "call_id (optional)" not in said
+    assert "call_id (required) The provider's id." in said
     assert "tries (optional)" in said
     assert 'name="in-tries" value="3"' in markup
     assert 'name="in-rate" value="1.5"' in markup
