@@ -124,6 +124,26 @@ def test_sigterm_does_not_wait_for_a_long_step(workspace: Workspace) -> None:
     assert [slot.state for slot in workspace.slots(run_id)] == ["released"]
 
 
+def test_a_long_wait_is_delivered_once(workspace: Workspace) -> None:
+    """Case 60: through several looks of two workers for runs nobody runs; one place, one grant, one step."""
+    for _ in range(2):
+        workspace.worker().ready()
+    holder = workspace.result(workspace.call("holder"))["slot_id"]
+    run_id = workspace.call("patient")
+    begun = workspace.waits(run_id).asked_at
+    eventually(
+        lambda: workspace.box.fetch(
+            "SELECT FROM limits.box WHERE swept_at > %s::timestamptz + interval '16 seconds'", [begun]
+        )
+    )
+    assert workspace.queue() == ["patient"]
+    workspace.client.release(holder)
+    slot_id = workspace.result(run_id)["slot_id"]
+    assert [slot.id for slot in workspace.slots(run_id)] == [slot_id]
+    assert workspace.steps()[1:] == [f"dial patient {slot_id}"]
+    assert not any("taken" in worker.output for worker in workspace.workers)
+
+
 def test_five_hundred_waiting_runs_cost_no_threads_and_few_connections(workspace: Workspace) -> None:
     """Q3, Q2: they finish in order, also after a restart that recovers all of them; another run is not kept waiting."""
     count = 500
