@@ -48,6 +48,8 @@ def alive(url: str, worker: int) -> Iterator[None]:
     with psycopg.connect(url, autocommit=True) as session:
         session.execute("SELECT pg_advisory_lock(%s, %s)", [engine.PROCESS_LOCK_CLASS, worker])
         yield
+        # A session that is closed keeps its locks for a moment yet.
+        session.execute("SELECT pg_advisory_unlock_all()")
 
 
 def start(workflow: str = "place_call", given: Any = None, *, run_id: str | None = None) -> str:
