@@ -369,7 +369,7 @@ def _value(stored: str | None) -> Any:
         return None
     try:
         value = json.loads(stored)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value.get("value", value.get("text")) if isinstance(value, dict) and "recorded" in value else value
 
@@ -380,5 +380,5 @@ def _error(stored: str | None) -> tuple[str | None, Any]:
     try:
         value = json.loads(stored)
         return f"{value['name']}: {value['message']}", value.get("data")
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, RecursionError, KeyError, TypeError):
         return "the error can't be read", None
