@@ -113,7 +113,8 @@ MUTANTS: Final = (
            "test_declaring.py::test_raising_the_declared_capacity_grants_at_once"),
     Mutant("the sweep grants nobody", "sweep_limit", _GRANT, "NULL;",
            "test_sweeping.py::test_one_pass_settles_everything_that_is_due"),
-    Mutant("a late confirmation grants nobody", "confirm", _GRANT, "NULL;",
+    Mutant("a late confirmation grants nobody", "confirm",
+           _GRANT + "\n    -- None if", "NULL;\n    -- None if",
            "test_queueing.py::test_a_confirmation_comes_too_late_only_after_the_last_moment"),
     # What an operation looks at.
     Mutant("anything can be released", "release",
@@ -205,7 +206,7 @@ MUTANTS: Final = (
            "confirmed_at = greatest(v_now, granted_at), reserved_until = NULL, expires_at = limits.after(v_now, l.max_hold)",
            "test_overriding.py::test_a_waiter_gets_the_max_hold_of_the_moment_of_its_grant"),
     Mutant("a grant wakes nobody", "grant_free",
-           "PERFORM pg_notify('limits_wake', v_slot.id::text);", "NULL;",
+           "PERFORM pg_notify('limits_wake', v_slot.id::text);\n            END IF;", "NULL;\n            END IF;",
            "test_freeing.py::test_grants_and_ends_wake_whoever_waits_and_nothing_else_does"),
     Mutant("a timeout wakes nobody", "settle_slot",
            "PERFORM pg_notify('limits_wake', p_slot.id::text);", "",
