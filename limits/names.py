@@ -46,6 +46,11 @@ def check_id(text: object, *, where: str) -> None:
     _check_text(text, where=where, most=rules.KEY_LENGTH_MAX, least=1)
 
 
+def check_run_id(run_id: object, *, where: str) -> None:
+    """Raise `InvalidValueError` unless `run_id` can name a run: short enough for the keys of its calls."""
+    _check_text(run_id, where=where, most=rules.RUN_ID_LENGTH_MAX, least=1)
+
+
 def check_reason(reason: object, *, where: str) -> None:
     """Raise `InvalidValueError` unless `reason` is none or text fit for the record of changes."""
     _check_text(reason, where=where, most=rules.REASON_LENGTH_MAX, least=0)

@@ -30,9 +30,9 @@ def run(
     on_pass: Callable[[Swept], None] | None = None,
     keep_days: int = rules.RETENTION_DAYS,
 ) -> None:
-    """Sweep until `stop` is set, and at once when `nudge` is (whoever stops sets both); `on_pass` hears of each pass that moved something.
+    """Sweep until `stop` is set; `on_pass` hears of each pass that moved something.
 
-    Never raises: an outage is logged once, tried through with growing pauses, and its end logged too.
+    `nudge` asks for a pass at once; whoever stops sets it too. Never raises: an outage is logged once, tried through with growing pauses, and its end logged too.
     Ended slots are deleted `keep_days` days later, one batch a pass.
     """
     failures = 0

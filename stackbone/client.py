@@ -206,7 +206,7 @@ class Client:
             run = self._patiently(lambda: runs.run(run_id, db=self._db), PATIENCE)
             if run is None:
                 raise runs.UnknownRunError(run_id)
-            if run.row.ended_at is not None or run.row.status not in ("queued", "running"):
+            if run.row.status not in ("queued", "running"):
                 return runs.output_of(run)
             if time.monotonic() >= until:
                 raise TimeoutError(f"run {run_id} has not ended within {wait:g} s")

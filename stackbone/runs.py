@@ -13,14 +13,17 @@ from typing import Any, Final
 import jsonschema
 from psycopg.rows import DictRow
 
-from limits import engine, queries
+from limits import engine, names, queries
 from limits.errors import InvalidValueError, LimitsError, SlotTimeoutError
 from limits.pool import Database, default
 from limits.queries import Page, SlotRow, Workflow
 from stackbone.runtimes.naming import QUEUE, WAITING_STEP
+from stackbone.runtimes.stored import error_of, input_of, value_of
 
 STATUSES: Final = ("queued", "running", "completed", "failed", "cancelled")
 PAGE_SIZE: Final = 50
+_MESSAGE_MAX: Final = 300
+"""A refused input is repeated in the error up to so many characters."""
 
 # The runtime's words, and ours.
 _STATUS: Final = {
@@ -157,7 +160,7 @@ def runs(
         "workflow": workflow,
         "statuses": [theirs for theirs, ours in _STATUS.items() if status in (None, ours)],
     }
-    if workflow is not None and "\0" in workflow:
+    if workflow is not None and not _is_storable(workflow):
         return Page(items=[], next=None)
     rows = (db or default()).fetch(
         _ROW
@@ -183,7 +186,7 @@ _IN_A_QUEUE: Final = """
 
 def run(run_id: str, *, db: Database | None = None) -> Run | None:
     """Return one run with its steps and slots; none for an id never known, or one that was deleted."""
-    if "\0" in run_id:
+    if not _is_storable(run_id):
         return None
     database = db or default()
     rows = database.fetch(_ROW + " WHERE r.workflow_uuid = %(id)s", {"known": _known(db), "id": run_id})
@@ -203,11 +206,11 @@ def run(run_id: str, *, db: Database | None = None) -> Run | None:
     )
     slots = queries.slots_of_run(run_id, db=db)
     found = payload[0] if payload else {"now": None, "inputs": None, "output": None, "error": None}
-    error, data = _error(found["error"])
+    error, data = error_of(found["error"])
     return Run(
         row=_row(rows[0]),
-        input=_input(found["inputs"]),
-        output=_value(found["output"]),
+        input=input_of(found["inputs"]),
+        output=value_of(found["output"]),
         error=error,
         error_data=data,
         forked_from=rows[0]["forked_from"],
@@ -231,15 +234,16 @@ def check_input(workflow: str, given: Any, *, db: Database | None = None) -> Non
     error = jsonschema.exceptions.best_match(problem.iter_errors(given))
     if error is not None:
         place = "".join(f".{part}" for part in error.absolute_path)
-        raise InvalidValueError(f"input{place}", error.message)
+        raise InvalidValueError(f"input{place}", _shortened(error.message))
 
 
 def trigger(workflow: str, given: Any = None, *, run_id: str | None = None, db: Database | None = None) -> str:
     """Start a run of `workflow` with the JSON value `given` as its input, checked first; return the run's id.
 
     The run begins as soon as a worker that knows the workflow is free to take it up. The same `run_id` again starts
-    nothing. Raises `UnknownWorkflowError`, `InvalidValueError`, `BoxUnreachableError`.
+    nothing; another workflow's is refused. Raises `UnknownWorkflowError`, `InvalidValueError`, `BoxUnreachableError`.
     """
+    names.check_run_id(run_id, where="run_id")
     check_input(workflow, given, db=db)
     rows = (db or default()).fetch(
         "SELECT dbos.enqueue_workflow(workflow_name => %s, queue_name => %s, positional_args => ARRAY[%s::json],"
@@ -247,6 +251,9 @@ def trigger(workflow: str, given: Any = None, *, run_id: str | None = None, db: 
         [workflow, QUEUE, json.dumps(given), run_id, QUEUE, QUEUE],
     )
     started: str = rows[0]["id"]
+    found = (db or default()).fetch("SELECT name FROM dbos.workflow_status WHERE workflow_uuid = %s", [started])
+    if found and found[0]["name"] != workflow:
+        raise InvalidValueError("run_id", f"is that of a run of {found[0]['name']!r}, got {started!r}")
     return started
 
 
@@ -256,7 +263,7 @@ def cancel(run_id: str, *, actor: engine.Actor, db: Database | None = None) -> b
     What it holds stays held (F7). Raises `UnknownRunError`.
     """
     database = db or default()
-    if "\0" in run_id:
+    if not _is_storable(run_id):
         raise UnknownRunError(run_id)
     # As the runtime's own cancel does; a client of it would be a second pool and a second driver in every Studio.
     rows = database.fetch(
@@ -284,6 +291,19 @@ def output_of(run: Run) -> Any:
     if run.error is not None and run.error.startswith("SlotTimeoutError:") and isinstance(data, dict):
         raise SlotTimeoutError(data["limiter"], data["timeout"])
     raise RunFailedError(run.error or f"run {run.row.id} is {run.row.status}")
+
+
+def _is_storable(text: str) -> bool:
+    # What no run is called never reaches the database, which refuses some of it.
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
+
+
+def _shortened(message: str) -> str:
+    return message if len(message) <= _MESSAGE_MAX else f"{message[:_MESSAGE_MAX]}…"
 
 
 def _known(db: Database | None) -> list[str]:
@@ -321,7 +341,7 @@ def _steps(run_id: str, slots: Sequence[SlotRow], db: Database | None) -> tuple[
             status="failed" if row["error"] else "completed",
             started_at=row["started_at"],
             ended_at=row["ended_at"],
-            error=_error(row["error"])[0],
+            error=error_of(row["error"])[0],
         )
         for row in rows
     ]
@@ -349,36 +369,6 @@ def _cursor(after: str | None) -> tuple[int, str]:
     if after is None:
         return 2**63 - 1, ""
     created, _, run_id = after.partition("_")
-    if not (created.isascii() and created.isdigit() and len(created) <= 18 and run_id and "\0" not in run_id):
+    if not (created.isascii() and created.isdigit() and len(created) <= 18 and run_id and _is_storable(run_id)):
         raise InvalidValueError("after", f"must come from the page before, got {after[:40]!r}")
     return int(created), run_id
-
-
-def _input(stored: str | None) -> Any:
-    value = _value(stored)
-    # A call's arguments: in the portable form, or in our own; a workflow takes one.
-    if isinstance(value, dict):
-        for key in ("positionalArgs", "args"):
-            if isinstance(value.get(key), list):
-                return value[key][0] if value[key] else None
-    return value
-
-
-def _value(stored: str | None) -> Any:
-    if stored is None:
-        return None
-    try:
-        value = json.loads(stored)
-    except (ValueError, RecursionError):
-        return None
-    return value.get("value", value.get("text")) if isinstance(value, dict) and "recorded" in value else value
-
-
-def _error(stored: str | None) -> tuple[str | None, Any]:
-    if stored is None:
-        return None, None
-    try:
-        value = json.loads(stored)
-        return f"{value['name']}: {value['message']}", value.get("data")
-    except (ValueError, RecursionError, KeyError, TypeError):
-        return "the error can't be read", None

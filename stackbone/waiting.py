@@ -8,15 +8,16 @@ the deadline stands in the database.
 import asyncio
 import contextlib
 import logging
+import threading
 import time
 import uuid
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from limits import engine
+from limits import engine, queries
 from limits.engine import Actor, Asked
 from limits.errors import BoxUnreachableError, LimitsError, SlotTimeoutError
 from limits.pool import POOL_SIZE, Database
@@ -42,6 +43,8 @@ class Call:
     workflow: str
     runtime: str
     step: int
+    asker: uuid.UUID = field(default_factory=uuid.uuid4)
+    """This execution of it: a later one, on another worker, takes the slot over."""
 
     @property
     def key(self) -> str:
@@ -94,7 +97,8 @@ class Box:
                 else:
                     answer = await self.ask(said)
                 if self._stopping:
-                    await asyncio.Event().wait()
+                    with self._listed(call):
+                        await asyncio.Event().wait()
                 try:
                     said = conversation.send(answer)
                 except StopIteration as end:
@@ -112,8 +116,9 @@ class Box:
                         said.waiter.wait(said.seconds)
                 else:
                     answer = self.ask_blocking(said)
-                while self._stopping:
-                    time.sleep(60)
+                if self._stopping:
+                    with self._listed(call):
+                        threading.Event().wait()
                 try:
                     said = conversation.send(answer)
                 except StopIteration as end:
@@ -145,7 +150,12 @@ class Box:
     def abandon(self, call: Call) -> Callable[[], object]:
         """Return the engine call that gives back whatever the call holds or waits for."""
         return partial(
-            engine.abandon, call.limit, call.key, actor=Actor(name=call.workflow, source="workflow"), db=self.db
+            engine.abandon,
+            call.limit,
+            call.key,
+            asker=call.asker,
+            actor=Actor(name=call.workflow, source="workflow"),
+            db=self.db,
         )
 
     @contextlib.contextmanager
@@ -168,6 +178,7 @@ class Box:
             run_id=call.run_id,
             workflow=call.workflow,
             runtime=call.runtime,
+            asker=call.asker,
             db=self.db,
         )
         asked: Asked = yield request
@@ -178,6 +189,7 @@ class Box:
             if asked.state == "run_ended":
                 raise RunEndedError
             if asked.state == "waiting":
+                yield partial(self._warn_of_nesting, call)
                 with self.wakeups.watch(slot_id, on_ring) as waiter:
                     yield partial(self.wakeups.look, waiter)
                     while asked.state == "waiting":
@@ -190,6 +202,17 @@ class Box:
                 asked = yield request
         assert asked.slot_id is not None
         return asked.slot_id
+
+    def _warn_of_nesting(self, call: Call) -> None:
+        held = queries.held_by_run(call.limit, call.run_id, db=self.db)
+        limit = queries.limit(call.limit, db=self.db) if held else None
+        if limit is not None and held >= limit.capacity.effective:
+            log.warning(
+                "run %s waits for itself: it holds all %s slots of limit %r and asks for another",
+                call.run_id,
+                limit.capacity.effective,
+                call.limit,
+            )
 
 
 def _tell(error: BoxUnreachableError, pause: float) -> None:

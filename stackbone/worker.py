@@ -37,6 +37,8 @@ DRAIN: Final = 7.0
 """Seconds that runs have to come to an end, or to a wait, when the worker is told to stop."""
 LOOK_EVERY: Final = 5.0
 """Seconds between two looks for runs whose worker is gone, and for own ones that nobody runs."""
+IDLE_AFTER: Final = 30.0
+"""Seconds after which an own run that nobody runs is taken up again; one that was just claimed is none."""
 RETRY_EVERY: Final = 1.0
 
 
@@ -70,7 +72,8 @@ class _Worker:
         self.wakeups = Wakeups(self.db, presence=self.identity, on_run_ended=self.nudge.set)
         self.box = Box(self.db, self.wakeups)
         self.runtime: DbosRuntime | None = None
-        self.idle: set[str] = set()
+        self.idle: dict[str, float] = {}
+        """Own runs that nobody runs, and since when, by the process's clock."""
 
     async def run(self) -> int:
         told = asyncio.Event()
@@ -79,6 +82,15 @@ class _Worker:
         worker_id = await self._claim(told)
         if worker_id is None:
             return 0
+        try:
+            code = await self._work(worker_id, told)
+        except Exception:
+            log.exception("worker %s can't go on", self.identity.name)
+            code = 1
+        self._leave(code)
+        return code
+
+    async def _work(self, worker_id: int, told: asyncio.Event) -> int:
         threading.Thread(target=self._sweep, name="sweep", daemon=True).start()
         if self.plan.workflows:
             await self._launch(worker_id)
@@ -86,12 +98,11 @@ class _Worker:
         log.info("worker %s is ready", self.identity.name)
         keeper = asyncio.create_task(self._keep(told))
         await told.wait()
-        code = 1 if isinstance(self.wakeups.trouble, IdentityTakenError) else 0
         keeper.cancel()
-        if code == 0:
-            await self._drain()
-        self._leave(code)
-        return code
+        if isinstance(self.wakeups.trouble, IdentityTakenError):
+            return 1
+        await self._drain()
+        return 0
 
     def _obey(self, sign: signal.Signals, told: asyncio.Event) -> None:
         if told.is_set():
@@ -175,17 +186,14 @@ class _Worker:
                     connection.execute("SELECT pg_advisory_unlock(%s, %s)", lock)
 
     def _take_up_again(self, runtime: "DbosRuntime") -> None:
-        """Take up again what counts as ours and does not run here: a recovery that an outage interrupted.
-
-        Only what did not run at two looks in a row: between being claimed and being run there is a moment.
-        """
+        """Take up again what counts as ours and does not run here: a recovery that an outage interrupted."""
         rows = self.db.fetch(
             "SELECT workflow_uuid AS id FROM dbos.workflow_status WHERE status = 'PENDING' AND executor_id = %s",
             [self.identity.name],
         )
-        idle = {row["id"] for row in rows} - runtime.active()
-        again = idle & self.idle
-        self.idle = idle
+        now, active = time.monotonic(), runtime.active()
+        self.idle = {row["id"]: self.idle.get(row["id"], now) for row in rows if row["id"] not in active}
+        again = [run_id for run_id, since in self.idle.items() if now - since >= IDLE_AFTER]
         if again:
             log.warning("%s runs are taken up again", len(again))
             runtime.take_up_again(again, self.identity.name)

@@ -13,7 +13,6 @@ costs a thread.
 import asyncio
 import functools
 import inspect
-import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -46,8 +45,6 @@ __all__ = [
     "with_limit",
     "workflow",
 ]
-
-log = logging.getLogger(__name__)
 
 RELEASE_STEP: Final = "release_slot"
 
@@ -174,10 +171,7 @@ def release_slot(slot_id: str) -> Awaitable[Released]:
     if runtime is None or run is None or run.in_step or _box is None:
         release = partial(_release_outside, slot_id, run)
         return asyncio.to_thread(release) if _has_loop() else cast(Awaitable[Released], release())
-    if run.is_async and not (_has_loop() and runtime.is_own_loop()):
-        raise WrongPlaceError(
-            "release_slot is called from a thread or a foreign event loop; call it from the workflow function or a step"
-        )
+    _check_place(runtime, run, "release_slot")
     if run.is_async:
         return _release(runtime, _box, run, slot_id)
     return cast(Awaitable[Released], _release_blocking(runtime, _box, run, slot_id))
@@ -283,12 +277,10 @@ class _Asking:
 
     async def _body(self, number: int) -> dict[str, str]:
         self.call = self._called(number)
-        await self.box.ask(partial(_warn_of_nesting, self.box, self.call))
         return self._record(await self.box.take(self.call))
 
     def _blocking_body(self, number: int) -> dict[str, str]:
         self.call = self._called(number)
-        self.box.ask_blocking(partial(_warn_of_nesting, self.box, self.call))
         return self._record(self.box.take_blocking(self.call))
 
     def _called(self, number: int) -> Call:
@@ -315,27 +307,13 @@ class _Asking:
                 f"this run is a fork of {recorded['run_id']} from after its step {self._shown!r}: slot"
                 f" {recorded['slot_id']} is that run's; fork it at that step or before, so that this one takes its own"
             )
+        if slot is not None and slot.end_reason == "abandoned":
+            raise ForeignSlotError(f"this run gave slot {slot.id} up while it took it, and goes on as if it had it")
         if slot is not None and slot.ended_at is not None and slot.step is None:
             raise ForeignSlotError(
                 f"this run had ended and goes on after its step {self._shown!r}, but its slot {slot.id} is {slot.state};"
                 " rewind it to that step or before, so that it takes another"
             )
-
-
-def _warn_of_nesting(box: Box, call: Call) -> None:
-    held = [
-        slot
-        for slot in queries.slots_of_run(call.run_id, db=box.db)
-        if slot.limit == call.limit and slot.state == "busy" and slot.key != call.key
-    ]
-    state = queries.limit(call.limit, db=box.db) if held else None
-    if state is not None and len(held) >= state.capacity.effective:
-        log.warning(
-            "run %s waits for itself: it holds all %s slots of limit %r and asks for another",
-            call.run_id,
-            state.capacity.effective,
-            call.limit,
-        )
 
 
 def _place(what: str) -> tuple[Runtime, Box, CurrentRun]:
@@ -352,11 +330,15 @@ def _place(what: str) -> tuple[Runtime, Box, CurrentRun]:
             f"{what} waits durably, so it works in the workflow function alone: move the call out of the step, and"
             " pass the slot's id to it"
         )
+    _check_place(runtime, run, what)
+    return runtime, _box, run
+
+
+def _check_place(runtime: Runtime, run: CurrentRun, what: str) -> None:
     if run.is_async and not _has_loop():
         raise WrongPlaceError(f"{what} is called from a thread; await it in the workflow function")
     if _has_loop() and not (run.is_async and runtime.is_own_loop()):
         raise WrongPlaceError(f"{what} is awaited on an event loop of its own; call it from the workflow function")
-    return runtime, _box, run
 
 
 async def _release(runtime: Runtime, box: Box, run: CurrentRun, slot_id: str) -> Released:

@@ -53,6 +53,12 @@ class WorkflowFunction:
                 f"workflow {self.name!r} is called outside a workflow: start a run of it with `stackbone trigger` or"
                 f" Client().trigger, or test its function itself, {self.name}.function"
             )
+        if run.is_async != self.is_async:
+            kinds = ("a plain function", "an async function")
+            raise RuntimeError(
+                f"workflow {self.name!r} is {kinds[self.is_async]} and can't be a part of {run.workflow!r}, which is"
+                f" {kinds[run.is_async]}"
+            )
         given = self.input.dump_python(input, mode="json") if input is not None else None
         if run.is_async:
             return runtime.run_child(self.name, given)

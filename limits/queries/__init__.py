@@ -4,7 +4,7 @@ Instants are aware `datetime`s by the database's clock; durations are whole mill
 """
 
 from limits.queries.of_limits import changes, limit, limits, near_names
-from limits.queries.of_runs import ahead, near, slots_of_run, workflows
+from limits.queries.of_runs import ahead, held_by_run, near, slots_of_run, workflows
 from limits.queries.of_slots import expiries, head, last_expiry, slot, slots
 from limits.queries.values import Change, Health, LimitState, Page, Pause, Setting, SlotRow, Workflow
 
@@ -21,6 +21,7 @@ __all__ = [
     "changes",
     "expiries",
     "head",
+    "held_by_run",
     "last_expiry",
     "limit",
     "limits",

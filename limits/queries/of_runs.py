@@ -25,6 +25,20 @@ def slots_of_run(run_id: str, *, db: Database | None = None) -> list[SlotRow]:
     return [SlotRow(**row) for row in rows]
 
 
+def held_by_run(limit: str, run_id: str, *, db: Database | None = None) -> int:
+    """Return how many slots of `limit` a run holds, busy ones only."""
+    rows = (db or default()).fetch(
+        """
+        SELECT count(*) AS held FROM limits.slot s
+        WHERE s.limit_id = (SELECT x.id FROM limits.limit x WHERE x.name = %s) AND s.run_id = %s
+          AND s.state IS NOT DISTINCT FROM 'busy' AND s.ended_at IS NULL
+        """,
+        (limit, run_id),
+    )
+    held: int = rows[0]["held"]
+    return held
+
+
 def ahead(slot: SlotRow, *, count: int = 3, db: Database | None = None) -> list[SlotRow]:
     """Return who waits right before a waiting slot, the nearest first; nobody before any other."""
     if slot.state != "waiting":

@@ -3,7 +3,8 @@
 -- p_worker_id names the process that waits: a vanished one is withdrawn from the queue (Q7).
 -- p_runtime says whose run it is: one that has ended gets nothing, and a replay finds how the call ended before: timed
 -- out stays timed out; released or expired asks anew, up to the original deadline (A5).
--- p_asker names the one who asked, of all that share the key: only that one may `abandon` the slot.
+-- p_asker names the one who asked, of all that share the key: only that one may `abandon` the slot. A run's call that
+-- is made again, like after a take-over, takes it from the execution before, whatever that one still does.
 CREATE FUNCTION limits.request(
     p_limit text, p_key text, p_label text, p_timeout bigint,
     p_run_id text, p_workflow text, p_worker_id integer, p_asker uuid DEFAULT NULL, p_runtime text DEFAULT NULL,
@@ -106,6 +107,9 @@ BEGIN
                 RETURN;
             END IF;
             UPDATE limits.slot SET worker_id = p_worker_id, asker = p_asker WHERE id = v_slot.id;
+        END IF;
+        IF p_runtime IS NOT NULL AND v_slot.asker IS DISTINCT FROM p_asker THEN
+            UPDATE limits.slot SET asker = p_asker WHERE id = v_slot.id;
         END IF;
         slot_id := v_slot.id;
         wait_left := limits.milliseconds(v_now, v_slot.times_out_at);

@@ -56,13 +56,20 @@ class DbosRuntime:
         """Make `function`, which takes and returns JSON values, a workflow; before `launch`."""
         is_async = inspect.iscoroutinefunction(function)
 
+        # Taken back at the end: a child runs in the context of its parent, which goes on afterwards.
         async def run_async(given: Any = None) -> Any:
-            _workflow.set((name, True))
-            return await function(given)
+            before = _workflow.set((name, True))
+            try:
+                return await function(given)
+            finally:
+                _workflow.reset(before)
 
         def run(given: Any = None) -> Any:
-            _workflow.set((name, False))
-            return function(given)
+            before = _workflow.set((name, False))
+            try:
+                return function(given)
+            finally:
+                _workflow.reset(before)
 
         body: Callable[..., Any] = run_async if is_async else run
         self._workflows[name] = DBOS.workflow(name=name, max_recovery_attempts=None)(body)
@@ -70,7 +77,7 @@ class DbosRuntime:
     async def launch(self, *, queues: Sequence[str] = ()) -> None:
         """Begin to run workflows, first those that this identity left behind; from other `queues` of DBOS's too."""
         self._loop = asyncio.get_running_loop()
-        _claim_only(self._workflows)
+        _claim_what_is_known()
         DBOS(config=self._config)
         _take_over_logging()
         DBOS.listen_queues([QUEUE, *queues])
@@ -143,13 +150,11 @@ def _instance() -> DBOS:
     return _get_dbos_instance()
 
 
-def _claim_only(workflows: Collection[str]) -> None:
-    # A run that is claimed by a worker without its code would hang there until that one's next start. Left in the
-    # queue it waits for one that knows it (Q8). DBOS asks for predicates of its own at this place.
-    names = list(workflows)
-
+def _claim_what_is_known() -> None:
+    # A run that is claimed by a worker without its code would hang there until that one's next start. Left in its queue
+    # it waits for one that knows it (Q8). DBOS asks for predicates of its own at this place.
     def claim_gate(self: Any, queue: str, key: str | None) -> list[sqlalchemy.ColumnElement[bool]]:
-        return [self.tables.workflow_status.c.name.in_(names)] if queue == QUEUE else []
+        return [self.tables.workflow_status.c.name.in_(list(_instance()._registry.workflow_info_map))]
 
     setattr(PostgresSystemDatabase, "_claim_gate", claim_gate)  # noqa: B010  (mypy refuses the plain assignment)
 

@@ -74,6 +74,7 @@ REFUSED = [
     pytest.param(["place_call", "--input", "@nowhere"], 2, "can't read @nowhere", id="no file"),
     pytest.param(["place_call"], 1, "input: 'call_id' is a required property", id="missing"),
     pytest.param(["place_call", "--input", '{"call_id": 5}'], 1, "input.call_id: 5 is not of type", id="type"),
+    pytest.param(["place_call", "--input", f'{{"call_id": [{"1," * 999}1]}}'], 1, "input.call_id: [1, 1", id="huge"),
     pytest.param(["place_cal"], 1, "no worker knows a workflow 'place_cal'; did you mean 'place_call'?", id="unknown"),
 ]
 
@@ -86,6 +87,7 @@ def test_trigger_refuses_what_it_can_not_start(
     done = stackbone("trigger", *arguments)
     assert done.code == code
     assert message in done.refusal
+    assert len(done.refusal) < 400
     assert runs.runs().items == []
 
 
@@ -134,6 +136,9 @@ def test_cancel_takes_the_run_out_of_the_queue_at_once(stackbone: Stackbone) -> 
     again = stackbone("runs", "cancel", run_id, "--yes")
     assert (again.code, again.stdout) == (0, f"Nothing changed: run {run_id} had already ended (cancelled).\n")
     assert json.loads(stackbone("runs", "cancel", run_id, "--yes", "--json").stdout) == {"cancelled": False}
+    for command in (("runs", "show", b"\xff"), ("runs", "cancel", b"\xff", "--yes")):
+        assert "there is no run" in stackbone(*command).refusal
+    assert stackbone("runs", "list", "--workflow", b"\xff").stdout == "No runs.\n"
     for command in (("runs", "cancel", "nope", "--yes"), ("runs", "show", "nope")):
         unknown = stackbone(*command)
         assert (unknown.code, unknown.refusal) == (1, "there is no run 'nope'")

@@ -1,15 +1,18 @@
 """A real worker that is killed at one moment of its first run: `python dying_worker.py MOMENT stackbone-arguments...`."""
 
+import asyncio
 import os
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from dbos._sys_db import SystemDatabase
 
 from limits import engine
 from stackbone import cli
+from stackbone.runtimes.dbos import DbosRuntime
 
 
 def die() -> None:
@@ -35,6 +38,20 @@ def before(call: Callable[..., Any], when: Callable[..., bool]) -> Callable[...,
     return dying
 
 
+def fail_once_launched() -> None:
+    """Fail, instead of being killed, once the run that was left behind is in its step again."""
+    launch = DbosRuntime.launch
+
+    async def failing(self: DbosRuntime) -> None:
+        await launch(self)
+        steps = Path(os.environ["STEPS"]) / "steps"
+        while len(steps.read_text().splitlines()) < 2:
+            await asyncio.sleep(0.01)
+        raise RuntimeError("the test's own failure")
+
+    DbosRuntime.launch = failing
+
+
 record: Any = SystemDatabase.record_operation_result
 MOMENTS: dict[str, Callable[[], None]] = {
     "after the request": lambda: setattr(engine, "request", after(engine.request, lambda asked, _: True)),
@@ -48,6 +65,7 @@ MOMENTS: dict[str, Callable[[], None]] = {
         before(record, lambda _, result: "Esperando" in result["function_name"]),
     ),
     "before the release": lambda: setattr(engine, "release", before(engine.release, lambda _: True)),
+    "once launched": fail_once_launched,
     "after the release": lambda: setattr(engine, "release", after(engine.release, lambda *_: True)),
 }
 

@@ -131,6 +131,15 @@ def test_release_works_in_a_step_and_a_workflow_runs_as_part_of_another(workspac
     assert workspace.result(workspace.trigger("parent", {"call_id": "call-2"})) == {"released": True}
 
 
+def test_a_run_is_itself_again_after_a_child(workspace: Workspace) -> None:
+    """S2: a slot bears the name of the workflow that took it."""
+    workspace.worker().ready()
+    run_id = workspace.trigger("family", {"call_id": "child"})
+    workspace.result(run_id)
+    assert [(slot.label, slot.workflow) for slot in workspace.slots(run_id)] == [("parent", "family")]
+    assert workspace.busy().workflow == "place_call"
+
+
 def test_the_input_is_checked_before_a_run_starts(workspace: Workspace) -> None:
     """The schema is the worker's; what it refuses starts nothing, and an unknown workflow names near ones."""
     workspace.worker().ready()
@@ -151,3 +160,14 @@ def test_the_same_run_id_starts_one_run(workspace: Workspace) -> None:
     assert first == again == "run-of-call-1"
     workspace.result(first)
     assert len(runs.runs(db=workspace.box).items) == 1
+    with pytest.raises(InvalidValueError, match="run_id: is that of a run of 'place_call'"):
+        workspace.client.trigger("call_ended", {"slot_id": "x"}, run_id="run-of-call-1")
+    with pytest.raises(InvalidValueError, match="run_id: must have 1 to 150 characters, got 151"):
+        workspace.client.trigger("call_ended", {"slot_id": "x"}, run_id="x" * 151)
+
+
+def test_a_run_may_have_the_longest_id_there_is(workspace: Workspace) -> None:
+    """The keys of its calls fit too."""
+    workspace.worker().ready()
+    run_id = workspace.client.trigger("place_call", {"call_id": "long"}, run_id="x" * 150)
+    assert workspace.result(run_id)["slot_id"] == workspace.busy().id

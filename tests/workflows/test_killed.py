@@ -92,6 +92,19 @@ def test_a_run_killed_inside_its_step_runs_the_step_again_with_its_slot(workspac
     assert [slot.state for slot in workspace.slots(run_id)] == ["released"]
 
 
+def test_a_worker_that_fails_gives_nothing_back(workspace: Workspace) -> None:
+    """A8: stopped by an error of its own, it does not end the blocks of its runs: their slots stay theirs."""
+    first = workspace.worker().ready()
+    run_id = workspace.trigger("export_report", {"report_id": "r", "until": "go"})
+    eventually(lambda: workspace.steps() == ["begin r"])
+    first.kill()
+    failing = workspace.worker(dies="once launched")
+    assert failing.process.wait(60) == 1
+    assert "can't go on" in failing.output
+    assert workspace.steps() == ["begin r"] * 2
+    assert [slot.state for slot in workspace.slots(run_id)] == ["busy"]
+
+
 @pytest.mark.parametrize("moment", ["before the release", "after the release"])
 def test_a_run_killed_around_its_release_releases_once(workspace: Workspace, moment: str) -> None:
     """F1: its replay gives the slot back, or learns that it did; nothing else is released in its name."""

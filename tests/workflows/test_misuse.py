@@ -26,8 +26,11 @@ def test_each_wrong_place_says_what_to_do(workspace: Workspace) -> None:
     for how, message in PLACES.items():
         with pytest.raises(runs.RunFailedError, match=message):
             workspace.result(workspace.trigger("misuse", {"how": how}))
-    with pytest.raises(runs.RunFailedError, match="WrongPlaceError: acquire_slot is awaited on an event loop"):
-        workspace.result(workspace.trigger("blocking_misuse"))
+    for how, name in (("take", "acquire_slot"), ("release", "release_slot")):
+        with pytest.raises(runs.RunFailedError, match=f"WrongPlaceError: {name} is awaited on an event loop"):
+            workspace.result(workspace.trigger("blocking_misuse", {"how": how}))
+    with pytest.raises(runs.RunFailedError, match="'blocking_call' is a plain function and can't be a part of"):
+        workspace.result(workspace.trigger("mixed_family", {"call_id": "call"}))
     state = queries.limit("voice-calls", db=workspace.box)
     assert state is not None
     assert (state.held, state.waiting) == (0, 0)

@@ -193,6 +193,9 @@ def test_a_run_whose_workflow_no_live_worker_knows_is_stranded_until_one_does(wo
     holder = workspace.result(workspace.call("holder"))["slot_id"]
     waiting = workspace.call("waiting")
     number = workspace.waits(waiting).number
+    # Its child waits too, which the runtime recovers through a queue of its own.
+    parent = workspace.trigger("parent", {"call_id": "of a parent"})
+    workspace.queued("waiting", "of a parent")
     first.kill()
     assert workspace.run(waiting).row.stranded
     code = workspace.folder / "workflows" / "calls.py"
@@ -205,13 +208,16 @@ def test_a_run_whose_workflow_no_live_worker_knows_is_stranded_until_one_does(wo
     shown = workspace.run(waiting).row
     assert (shown.status, shown.stranded) == ("queued", True)
     assert workspace.slots(waiting)[0].number == number
+    assert runs_of(workspace, "PENDING") == {}
+    assert runs_of(workspace, "ENQUEUED") == {"place_call": 2, "parent": 1}
     ignorant.kill()
     (workspace.folder / "calls.py").rename(code)
     workspace.worker().ready()
     eventually(lambda: not workspace.run(waiting).row.stranded)
     workspace.client.release(holder)
-    workspace.result(waiting)
-    assert [row.status for row in runs.runs(workflow="place_call", db=workspace.box).items] == ["completed"] * 2
+    workspace.client.release(workspace.result(waiting)["slot_id"])
+    assert workspace.result(parent) == {"released": True}
+    assert [row.status for row in runs.runs(workflow="place_call", db=workspace.box).items] == ["completed"] * 3
 
 
 def test_new_code_serves_the_runs_that_wait(workspace: Workspace) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import threading
-import time
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -183,11 +182,14 @@ async def misuse(input: Misuse) -> None:
 
 
 @workflow
-def blocking_misuse() -> None:
+def blocking_misuse(input: Misuse) -> None:
     async def take() -> None:
         await acquire_slot("voice-calls")
 
-    asyncio.run(take())
+    async def release() -> None:
+        await release_slot("any")
+
+    asyncio.run(take() if input.how == "take" else release())
 
 
 @workflow
@@ -222,10 +224,6 @@ async def parent(input: PlaceCall) -> dict:
     return await call_ended(CallEnded(slot_id=called["slot_id"]))
 
 
-class Steps(BaseModel):
-    count: int
-
-
 @workflow
 async def releases_in_step(input: CallEnded) -> dict:
     return await give_back(input.slot_id)
@@ -252,8 +250,13 @@ async def retried() -> int | None:
 
 
 @workflow
-async def slow_before_release(input: Report) -> None:
-    """Work between its step and the release, so that a worker can die there."""
-    async with limit_slot("partner-api", label=input.report_id):
-        await build_report(input.report_id, None)
-        await asyncio.to_thread(time.sleep, 0.0)
+async def family(input: PlaceCall) -> None:
+    """Goes on after its child."""
+    await place_call(input)
+    async with limit_slot("partner-api", label="parent"):
+        pass
+
+
+@workflow
+async def mixed_family(input: PlaceCall) -> None:
+    await blocking_call(input)
