@@ -1,5 +1,6 @@
 """Real workers, real runs: start a worker in a workspace of its own, trigger, look, kill."""
 
+import asyncio
 import os
 import shutil
 import signal
@@ -25,6 +26,15 @@ HERE = Path(__file__).parent
 def eventually(fact: Callable[[], Any], *, within: float = 60.0) -> Any:
     """Return what `fact` returns once it is true; a worker on a busy machine may take a while."""
     return patience.eventually(fact, within=within)
+
+
+@pytest.fixture(autouse=True)
+def plain_thread() -> Iterator[None]:
+    """Give the test a thread with no event loop, as a script has: the browser's driver leaves its own marked as running."""
+    running = asyncio._get_running_loop()
+    asyncio._set_running_loop(None)
+    yield
+    asyncio._set_running_loop(running)
 
 
 @dataclass
