@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import re
+
 import pytest
 from django.test import Client
 
