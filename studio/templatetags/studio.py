@@ -173,6 +173,12 @@ def health(limit: LimitState) -> SafeString:
 
 
 @register.simple_tag
+def health_words(limit: LimitState) -> str:
+    """Write a limit's state in words alone."""
+    return _said(limit)
+
+
+@register.simple_tag
 def run_status(status: str) -> SafeString:
     """Write the status of a run or a step as shape and word: "Running"."""
     return format_html('<span class="health run-{}">{}{}</span>', status, icon(STATUS_ICONS[status]), status.title())
