@@ -54,8 +54,9 @@ export async function take(html) {
 
 /** Show what waits, if nobody aims any more; `now` asks no question. Called with every second that passes. */
 export function release(now = false) {
-  for (const tombstone of document.querySelectorAll(".tombstone[data-until]")) {
-    if (Date.now() >= Number(tombstone.dataset.until) && !tombstone.matches(":hover, :focus-within")) tombstone.remove();
+  for (const grave of document.querySelectorAll(".tombstone[data-since]")) {
+    const since = Number(grave.dataset.since);
+    if (Date.now() - since >= TOMBSTONE && !aims(grave.closest("[data-region]"), since)) grave.remove();
   }
   if (paused && !now) return;
   for (const [id, region] of held) {
@@ -102,11 +103,11 @@ function moves(shown, next) {
 }
 
 // Without limit while something is open or selected; at most ten seconds while the pointer or the focus rests on a row.
-function aims(region) {
+function aims(region, since = heldSince) {
   if (document.querySelector("dialog[open], [data-open], details.menu[open]")) return true;
   const selection = getSelection();
   if (selection && !selection.isCollapsed && region.contains(selection.anchorNode)) return true;
-  if (heldSince && Date.now() - heldSince > HELD_MOST) return false;
+  if (since && Date.now() - since > HELD_MOST) return false;
   return Boolean(region.querySelector("tbody tr:hover, tbody :focus-visible"));
 }
 
@@ -179,7 +180,7 @@ async function fates(url, gone) {
     if (!answer.ok) return [];
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const found = [...page.querySelectorAll("tr[id]")];
-    for (const row of found) row.dataset.until = Date.now() + TOMBSTONE;
+    for (const row of found) row.dataset.since = Date.now();
     return found;
   } catch {
     return []; // Then they go without a word; the record has it.

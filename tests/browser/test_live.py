@@ -45,7 +45,7 @@ def test_counts_of_the_list_follow_a_change_from_elsewhere(open_page: Open, decl
     expect(page.locator("#limit-calls .health")).to_have_text("Full")
     expect(page.locator("#summary")).to_have_text("2 limits · 1 full · 1 run waiting")
     expect(page.get_by_role("link", name="Waiting 1")).to_be_visible()
-    engine.release(first)
+    engine.release(first, actor=ANA)
     expect(page.locator("#limit-calls .c-busy")).to_have_text("1+1 reserved / 2")
     engine.edit("calls", actor=ANA, capacity=1)
     expect(page.locator("#limit-calls .health")).to_have_text("Over by 1")
@@ -88,7 +88,7 @@ def test_a_filter_shows_who_enters_and_leaves_it(open_page: Open, declare: Decla
     expect(page.locator("tbody")).to_contain_text("No limit is full.")
     slot = ask("b")
     expect(page.locator("#limit-b")).to_be_visible()
-    engine.release(slot)
+    engine.release(slot, actor=ANA)
     expect(page.locator("tbody")).to_contain_text("No limit is full.")
 
 
@@ -110,19 +110,41 @@ def test_a_sorted_list_keeps_its_order_and_offers_to_sort_again(open_page: Open,
 
 
 def test_nothing_moves_under_the_pointer(open_page: Open, declare: Declare) -> None:
-    """S2: rows that come or go wait while somebody aims at one; a chip says how many."""
-    declare(calls=(3, 45 * M))
+    """S2: rows that come or move wait while somebody aims at one, and a chip says how many; one that goes stays."""
+    declare(calls=(4, 45 * M))
     slots = [ask("calls", f"r{n}") for n in range(3)]
     page = live(open_page("/limits/calls/"))
-    page.locator(f"#slot-{slots[1]}").hover()
-    engine.release(slots[0])
-    expect(page.locator("#held")).to_have_text("1 change waits Show")
-    expect(page.locator(f"#slot-{slots[0]} .c-action a")).to_be_visible()
-    # Figures go on meanwhile.
-    expect(page.locator(".figures")).to_contain_text("Busy2 / 3")
-    page.locator("#held button").click()
+    aimed = page.locator(f"#slot-{slots[1]}")
+    aimed.hover()
+    at = aimed.bounding_box()
+    engine.release(slots[0], actor=ANA)
     expect(page.locator(f"#slot-{slots[0]}")).to_have_class("tombstone")
+    assert aimed.bounding_box() == at
+    new = ask("calls", "r3")
+    expect(page.locator("#held")).to_have_text("1 change waits Show")
+    # Figures go on meanwhile.
+    expect(page.locator(".figures")).to_contain_text("Busy3 / 4")
+    assert page.locator(f"#slot-{new}").count() == 0
+    assert aimed.bounding_box() == at
+    page.locator("#held button").click()
+    expect(page.locator(f"#slot-{new}")).to_be_visible()
     expect(page.locator("#held")).to_be_hidden()
+
+
+def test_what_waits_shows_once_nobody_aims(open_page: Open, declare: Declare) -> None:
+    """S2: ten seconds of rest on a row are enough, and a pointer that goes away is."""
+    declare(calls=(4, 45 * M))
+    slot = ask("calls", "r0")
+    page = live(open_page("/limits/calls/"))
+    page.locator(f"#slot-{slot}").hover()
+    new = ask("calls", "r1")
+    expect(page.locator("#held")).to_be_visible()
+    page.mouse.move(5, 5)
+    expect(page.locator(f"#slot-{new}")).to_be_visible()
+    page.locator(f"#slot-{slot}").hover()
+    last = ask("calls", "r2")
+    expect(page.locator("#held")).to_be_visible()
+    expect(page.locator(f"#slot-{last}")).to_be_visible(timeout=13_000)
 
 
 def test_focus_stays_on_its_row_and_goes_to_the_next_when_that_goes(open_page: Open, declare: Declare) -> None:
@@ -133,11 +155,11 @@ def test_focus_stays_on_its_row_and_goes_to_the_next_when_that_goes(open_page: O
     button = page.locator(f"#release-{slots[1]}")
     button.focus()
     button.evaluate("element => { window.kept = element }")
-    engine.release(slots[0])
+    engine.release(slots[0], actor=ANA)
     # The focus was set by a script, which draws no ring: a hand at the mouse, so nothing is held back.
     expect(page.locator(f"#slot-{slots[0]}")).to_have_class("tombstone")
     assert page.evaluate("document.activeElement === window.kept")
-    engine.release(slots[1])
+    engine.release(slots[1], actor=ANA)
     expect(page.locator(f"#release-{slots[2]}")).to_be_focused()
 
 
@@ -146,7 +168,7 @@ def test_a_text_stays_selected_through_changes(open_page: Open, declare: Declare
     declare(calls=(12, 45 * M))
     slot = ask("calls", "selected")
     page = live(open_page("/limits/calls/"))
-    label = page.locator(f"#slot-{slot} .label")
+    label = page.locator(f"#slot-{slot} .c-label .label")
     label.evaluate("element => getSelection().selectAllChildren(element)")
     for number in range(10):
         ask("calls", f"more{number}")
