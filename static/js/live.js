@@ -11,6 +11,7 @@ const STALE_AFTER = 45_000;
 const RETRY_MOST = 15_000;
 const CLOCKS_EVERY = 30_000; // What time alone changes is drawn anew so often.
 const GAP = 500; // Between two fetches: never more than two a second.
+const GAP_MOST = 5_000; // A fetch that slept along with its laptop took hours, and is no measure.
 const SAY_EVERY = 10_000;
 const BAD_REQUEST = 4400;
 
@@ -52,7 +53,7 @@ export function refresh() {
     let done = false;
     do {
       again = false;
-      await pass(Math.max(0, fetched + Math.max(GAP, 4 * took) - Date.now()));
+      await pass(Math.max(0, fetched + Math.min(GAP_MOST, Math.max(GAP, 4 * took)) - Date.now()));
       fetched = Date.now();
       done = await draw();
       took = Date.now() - fetched;
