@@ -1,6 +1,7 @@
 """The socket of an open screen: what changed goes out at once, the clock every ten seconds."""
 
 import asyncio
+import json
 import logging
 import time
 from contextlib import suppress
@@ -78,8 +79,12 @@ class ScreenSocket(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
         if self.pushing is not None:
             self.pushing.cancel()
 
-    async def receive_json(self, content: Any) -> None:
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Take the names of the rows that the list shows now."""
+        try:
+            content = json.loads(text_data or "")
+        except ValueError:
+            content = None
         shown = content.get("show") if isinstance(content, dict) else None
         if (
             self.watch is None
@@ -90,13 +95,6 @@ class ScreenSocket(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
             await self.close(BAD_REQUEST)
             return
         self.watch.names = frozenset(shown)
-
-    @classmethod
-    async def decode_json(cls, text_data: str) -> Any:
-        """Read a message; what is no JSON is refused like any other that makes no sense."""
-        with suppress(ValueError):
-            return await super().decode_json(text_data)
-        return None
 
     async def _push(self) -> None:
         assert self.watch is not None

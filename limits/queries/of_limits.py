@@ -47,7 +47,7 @@ def limits(*, names: Sequence[str] | None = None, db: Database | None = None) ->
 def revisions(*, db: Database | None = None) -> tuple[datetime, dict[str, int]]:
     """Return the box's time, and the revision of every limit that `limits` returns: it moves with each change."""
     (row,) = (db or default()).fetch(
-        "SELECT limits.clock() AS now, coalesce(array_agg(l.name), '{}') AS names,"
+        "SELECT limits.clock() AS now, coalesce(array_agg(l.name), '{}') AS names,"  # noqa: S608  (constants only)
         " coalesce(array_agg(l.revision), '{}') AS revisions FROM limits.limit l" + _LISTED
     )
     return row["now"], dict(zip(row["names"], row["revisions"], strict=True))

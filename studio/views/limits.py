@@ -14,7 +14,7 @@ from limits import engine, queries
 from limits.engine import Edited
 from limits.errors import ChangedMeanwhileError, InvalidValueError, UnknownLimitError
 from limits.queries import LimitState
-from studio import listing, outcomes, previews, sections, sentences
+from studio import listing, outcomes, previews, sections
 from studio.feed import mark
 from studio.forms import EditForm, ReasonForm, ResetForm
 from studio.previews import Preview

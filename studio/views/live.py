@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 
 from limits import names, queries
 from studio import sentences
+from studio.feed import mark
 from studio.views import known, limits
 
 _FRESH: Final = 1
@@ -27,7 +28,7 @@ FATES_MAX: Final = 20
 def index(request: HttpRequest) -> HttpResponse:
     """Draw the list for a page that is open already."""
     everything = queries.limits()
-    state = limits.mark((limit.name, limit.revision) for limit in everything)
+    state = mark((limit.name, limit.revision) for limit in everything)
     return _drawn(request, "limits/live_index.html", state, lambda: limits.index_context(request, everything))
 
 
@@ -52,9 +53,7 @@ def fates(request: HttpRequest, name: str) -> HttpResponse:
     return HttpResponse(render_to_string("limits/fates.html", {"limit": limit, "ended": ended}))
 
 
-def _drawn(
-    request: HttpRequest, template: str, state: str, context: Callable[[], dict[str, Any]]
-) -> HttpResponse:
+def _drawn(request: HttpRequest, template: str, state: str, context: Callable[[], dict[str, Any]]) -> HttpResponse:
     # Many screens ask for the same within a moment of each change.
     key = f"{request.get_full_path()} {state} {get_language()}"
     html = cache.get(key)

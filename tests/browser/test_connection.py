@@ -169,7 +169,9 @@ def test_a_hidden_page_rests_and_catches_up(page: Page, own_studio: Studio) -> N
     expect(page.locator("#busy tbody")).to_contain_text("unseen")
 
 
-def test_back_from_the_browsers_memory_is_live_again(playwright: Playwright, own_studio: Studio, declare: Declare) -> None:
+def test_back_from_the_browsers_memory_is_live_again(
+    playwright: Playwright, own_studio: Studio, declare: Declare
+) -> None:
     """S3, check 14, case 81: a page kept by the browser had its socket closed."""
     declare(**{f"limit-{n:02}": (5, 45 * M) for n in range(60)})
     browser = playwright.chromium.launch(ignore_default_args=["--disable-back-forward-cache"], **launch_arguments())

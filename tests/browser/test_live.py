@@ -216,7 +216,9 @@ def test_what_time_alone_changes_shows(open_page: Open, declare: Declare, clock:
 def test_a_dropped_message_is_made_good_by_the_next_tick(open_page: Open, declare: Declare, path: str) -> None:
     """S3, check 8: every second message is lost on purpose; ticks count along."""
     declare(calls=(100, 45 * M))
-    page = open_page(path, before="""
+    page = open_page(
+        path,
+        before="""
         const Real = WebSocket;
         window.WebSocket = class extends Real {
             addEventListener(kind, listener) {
@@ -226,7 +228,8 @@ def test_a_dropped_message_is_made_good_by_the_next_tick(open_page: Open, declar
                 });
             }
         };
-    """)
+    """,
+    )
     live(page)
     ask("calls")
     figure = page.locator("#limit-calls .c-busy b" if path == "/limits/" else ".figures dd b").first

@@ -1,8 +1,7 @@
 """One run: what it did, waits for and holds; and its cancelling, after a question."""
 
-from collections.abc import Callable
-
 import re
+from collections.abc import Callable
 
 import pytest
 from django.test import Client
@@ -129,7 +128,9 @@ def test_whatever_a_run_holds_is_text(studio: Client, box: pool.Database, declar
         page = studio.get(path)
         assert page.status_code == 200
         # The frame's own scripts have a source, and are all there is.
-        assert re.findall(rb"<script[^>]*>", page.content) == re.findall(rb'<script [^>]*src="/static/[^>]*>', page.content)
+        assert re.findall(rb"<script[^>]*>", page.content) == re.findall(
+            rb'<script [^>]*src="/static/[^>]*>', page.content
+        )
     assert "<U+D800>" in text(studio.get("/runs/mine/"))
 
 
