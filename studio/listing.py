@@ -17,6 +17,7 @@ PAGE_SIZE: Final = 100
 # What wants a person first. An anomaly stands before what somebody decided, that before plain load.
 _SEVERITY: Final = (
     Health.STUCK,
+    Health.OVERDUE,
     Health.OVER,
     Health.PAUSED,
     Health.FULL,
@@ -72,7 +73,14 @@ FILTERS: Final = (
         key="stuck",
         word="Not handing out",
         none="Every limit hands out its free slots.",
-        matches=lambda x: x.health is Health.STUCK,
+        matches=lambda x: x.stuck,
+        rare=True,
+    ),
+    Filter(
+        key="overdue",
+        word="Overdue",
+        none="No slot is overdue.",
+        matches=lambda x: x.overdue,
         rare=True,
     ),
     Filter(
@@ -87,6 +95,7 @@ FILTERS: Final = (
 # What the summary counts beside all limits and all waiting runs, the gravest first.
 _TROUBLE: Final = {
     "stuck": "not handing out",
+    "overdue": "overdue",
     "over": "over capacity",
     "paused": "paused",
     "full": "full",

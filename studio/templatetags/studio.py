@@ -10,6 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from limits import durations
+from limits import wording as words
 from limits.queries import Health, LimitState
 from studio import bars, wording
 
@@ -20,6 +21,7 @@ HEALTH_ICONS: Final = {
     Health.PAUSED: "pause",
     Health.OVER: "triangle",
     Health.STUCK: "diamond",
+    Health.OVERDUE: "clock",
     Health.FULL: "full",
     Health.FILLING: "half",
     Health.OPEN: "ring",
@@ -47,14 +49,14 @@ ICONS: Final = frozenset(
 @register.filter
 def grouped(number: int) -> str:
     """Write 100000 as "100,000"."""
-    return wording.grouped(number)
+    return words.grouped(number)
 
 
 @register.filter
 def counted(number: int, nouns: str) -> str:
     """Write a number with its noun: `{{ 7|counted:"run,runs" }}`."""
     one, many = nouns.split(",")
-    return wording.counted(number, one, many)
+    return words.counted(number, one, many)
 
 
 @register.filter
@@ -104,7 +106,7 @@ def instant(at: datetime | None, now: datetime | None = None) -> str:
         '<time datetime="{}" title="{}">{}</time>',
         wording.clock_machine(at),
         wording.clock_full(at),
-        wording.clock(at, now=now),
+        words.clock(at, now=now),
     )
 
 
@@ -131,7 +133,7 @@ def health(limit: LimitState) -> SafeString:
     """Write a limit's state as shape and word: "Full", "Over by 2", "Paused, 4 finishing"."""
     state = limit.health
     return format_html(
-        '<span class="health health-{}">{}{}</span>', state.name.lower(), icon(HEALTH_ICONS[state]), _said(limit)
+        '<span class="health health-{}">{}{}</span>', state.name.lower(), icon(HEALTH_ICONS[state]), words.health(limit)
     )
 
 
@@ -151,16 +153,6 @@ def slot_state(state: str) -> SafeString:
 def run_link(run_id: str) -> SafeString:
     """Write a run's id as the link to its page."""
     return format_html('<a class="run-link" href="{}">{}</a>', reverse("run", args=[run_id]), ident(run_id))
-
-
-def _said(limit: LimitState) -> str:
-    match limit.health:
-        case Health.OVER:
-            return f"Over by {wording.grouped(limit.over)}"
-        case Health.PAUSED if limit.busy:
-            return f"Paused, {wording.grouped(limit.busy)} finishing"
-        case state:
-            return str(state)
 
 
 @register.inclusion_tag("components/limit_tags.html")
@@ -209,9 +201,9 @@ def _lined(kind: str, *, x: int, y: int, width: int, height: int) -> _Box:
 
 
 def _occupancy(limit: LimitState) -> str:
-    reserved = f" and {wording.grouped(limit.reserved)} reserved" if limit.reserved else ""
-    over = f", {wording.grouped(limit.over)} over" if limit.over else ""
-    return f"{wording.grouped(limit.busy)} busy{reserved} of {wording.grouped(limit.capacity.effective)}{over}"
+    reserved = f" and {words.grouped(limit.reserved)} reserved" if limit.reserved else ""
+    over = f", {words.grouped(limit.over)} over" if limit.over else ""
+    return f"{words.grouped(limit.busy)} busy{reserved} of {words.grouped(limit.capacity.effective)}{over}"
 
 
 @register.inclusion_tag("components/meter.html")

@@ -13,6 +13,7 @@ from limits import engine, queries
 from limits.engine import Edited
 from limits.errors import ChangedMeanwhileError, InvalidValueError, UnknownLimitError
 from limits.queries import LimitState
+from limits.wording import OVERDUE
 from studio import listing, outcomes, previews, sections, sentences
 from studio.forms import EditForm, ReasonForm, ResetForm
 from studio.previews import Preview
@@ -57,8 +58,8 @@ def detail(request: HttpRequest, name: str) -> HttpResponse:
         raise Http404("This part of the list is not there.") from error
     context = {
         "limit": limit,
-        "standing": sentences.standing(limit, _expiry(limit, limit.over + 1)),
-        "overdue": sentences.overdue(_expiry(limit, 1), limit.now),
+        "standing": sentences.standing(limit, queries.next_move(limit)),
+        "overdue": OVERDUE if limit.overdue else None,
         "lists": lists,
         "q": q,
         "order": order,

@@ -10,7 +10,7 @@ from django.test import Client
 
 from limits import engine, queries, rules
 from limits.engine import Actor
-from studio.wording import clock as written
+from limits.wording import clock as written
 from tests.conftest import Clock
 from tests.studio.conftest import Ask
 from tests.studio.read import text, title

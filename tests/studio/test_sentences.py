@@ -119,6 +119,8 @@ def test_a_slot_is_named_by_what_people_know_it_by() -> None:
 
 @pytest.mark.parametrize(("seconds", "late"), [(29, False), (31, True)])
 def test_a_slot_is_overdue_after_two_passes(seconds: int, late: bool) -> None:
-    """F8: nothing due waits for longer than a pass while a worker lives."""
-    assert sentences.overdue(ago(seconds=seconds), limit().now) is late
-    assert not sentences.overdue(None, limit().now)
+    """F8: nothing due waits for longer than a pass while a worker lives; afterwards no instant is promised."""
+    state = limit(5, busy=7, waiting=1, next_expiry=ago(seconds=seconds))
+    assert state.overdue is late
+    assert ("latest" not in sentences.standing(state, ahead(minutes=3))) is late
+    assert not limit(5, busy=5).overdue
