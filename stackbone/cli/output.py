@@ -46,12 +46,20 @@ class Table:
 
 
 def print_table(
-    headings: tuple[str, ...], right: tuple[int, ...], rows: Iterator[tuple[str, ...]], *, measured: int
+    headings: tuple[str, ...],
+    right: tuple[int, ...],
+    rows: Iterator[tuple[str, ...]],
+    *,
+    measured: int,
+    widest: tuple[str, ...] | None = None,
 ) -> None:
-    """Print rows under their headings, nothing where there are none; the first `measured` give the widths."""
+    """Print rows under their headings, nothing where there are none.
+
+    The first `measured` give the widths; `widest` holds cells as wide as later ones may be.
+    """
     first = list(islice(rows, measured))
     if first:
-        table = Table(headings, first, right=right)
+        table = Table(headings, [*first, *([widest] if widest else [])], right=right)
         for row in chain(first, rows):
             table.write(row)
 

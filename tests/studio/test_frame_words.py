@@ -8,8 +8,8 @@ from django.template import Context, Template
 from django.urls import resolve, reverse
 
 from limits.queries import LimitState, Pause, Setting
-from limits.wording import clock
 from limits.rules import DAY, HOUR, MINUTE, SECOND
+from limits.wording import clock
 from studio import wording
 from studio.templatetags import studio as tags
 
