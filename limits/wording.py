@@ -1,15 +1,16 @@
 """How a limit stands, in words: the same on every screen and in every shell. Pure, over what the queries returned.
 
-A sentence comes in parts, since a screen and a shell write an instant, and what somebody typed, each in its own way.
+A text is a list of whole sentences with named places, so that a screen can say each in another language and put an
+instant, or what somebody typed, into its place in its own way.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from limits.durations import format_elapsed
-from limits.queries import Health, LimitState, latest
-
-OVERDUE: Final = "A slot is past its max hold. The 15-second pass may be stopped."
+from limits.queries import Health, LimitState, Start, Unbounded, latest
 
 
 class Given(str):
@@ -18,7 +19,35 @@ class Given(str):
     __slots__ = ()
 
 
-type Part = str | Given | datetime
+type Value = int | str | datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence, or a word or two that stand alone. `%(number)s` and its like are places for `values`."""
+
+    one: str
+    many: str | None
+    """The plural of `one`; none where nothing is counted."""
+    number: int
+    """What is counted; one of the values too."""
+    values: Mapping[str, Value]
+
+    @property
+    def english(self) -> str:
+        """The sentence with its places still open."""
+        return self.one if self.many is None or self.number == 1 else self.many
+
+
+# What `xgettext` finds the sentences by: --keyword=said:1 --keyword=said_of:1,2
+def said(text: str, **values: Value) -> Sentence:
+    """Return a sentence that counts nothing."""
+    return Sentence(text, None, 1, values)
+
+
+def said_of(one: str, many: str, number: int, **values: Value) -> Sentence:
+    """Return a sentence that counts something, in its two forms."""
+    return Sentence(one, many, number, {"number": number, **values})
 
 
 def grouped(number: int) -> str:
@@ -40,22 +69,57 @@ def clock(at: datetime, *, now: datetime | None = None) -> str:
     return f"{at.day} {at:%b}{year} {at:%H:%M} UTC"
 
 
-def health(limit: LimitState) -> str:
-    """Write how a limit stands in a word or two: "Full", "Over by 2", "Paused, 4 finishing"."""
+_HEALTH: Final = {
+    Health.UNDECLARED: said("No longer declared"),
+    Health.PAUSED: said("Paused"),
+    Health.STUCK: said("Not handing out"),
+    Health.OVERDUE: said("Overdue"),
+    Health.FULL: said("Full"),
+    Health.FILLING: said("Filling"),
+    Health.OPEN: said("Open"),
+    Health.IDLE: said("Idle"),
+}
+
+
+def health(limit: LimitState) -> Sentence:
+    """Say how a limit stands in a word or two: "Full", "Over by 2", "Paused, 4 finishing"."""
     match limit.health:
         case Health.OVER:
-            return f"Over by {grouped(limit.over)}"
+            return said("Over by %(over)s", over=limit.over)
         case Health.PAUSED if limit.busy:
-            return f"Paused, {grouped(limit.busy)} finishing"
+            return said("Paused, %(busy)s finishing", busy=limit.busy)
         case state:
-            return str(state)
+            return _HEALTH[state]
 
 
-def standing(limit: LimitState, next_expiry: datetime | None) -> list[Part]:
+_PASS_MAY_BE_STOPPED: Final = said("The 15-second pass may be stopped.")
+_UNBOUNDED: Final = {
+    Unbounded.PAUSED: said("Nobody can tell by when it starts: the limit is paused."),
+    Unbounded.STUCK: said("Nobody can tell by when it starts: the limit is not handing out."),
+    Unbounded.OVERDUE: said("Nobody can tell by when it starts: a slot is past its max hold."),
+    Unbounded.FAR: said("Nobody can tell by when it starts: its place is beyond the busy slots."),
+}
+
+
+def start(found: Start) -> list[Sentence]:
+    """Say by when a waiting run starts at the latest, or why nobody can tell."""
+    if found.why is not None:
+        return [_UNBOUNDED[found.why]]
+    assert found.by is not None
+    by = said("It starts by %(at)s at the latest.", at=found.by)
+    return [by, said("Its wait may time out first.")] if found.too_late else [by]
+
+
+def overdue(limit: LimitState) -> list[Sentence]:
+    """Say that a slot is kept though its time is up; nothing where none is."""
+    return [said("A slot is past its max hold."), _PASS_MAY_BE_STOPPED] if limit.overdue else []
+
+
+def standing(limit: LimitState, next_expiry: datetime | None) -> list[Sentence]:
     """Say why the queue stands, or how free the limit is.
 
     `next_expiry` is when the slot expires whose end lets the queue move. That a slot is overdue is told apart, by
-    `OVERDUE`; no instant is promised then.
+    `overdue`; no instant is promised then.
     """
     by = None if limit.overdue else latest(next_expiry, limit.now)
     match limit.stands:
@@ -66,64 +130,109 @@ def standing(limit: LimitState, next_expiry: datetime | None) -> list[Part]:
         case Health.OVER:
             return _over(limit, by)
         case Health.STUCK:
-            return [_stuck(limit)]
+            return _stuck(limit)
         case Health.FILLING:
-            free = counted(limit.free, "slot is", "slots are")
-            return [f"{free} free and {_waits(limit)}. Free slots are handed out within 15 seconds."]
+            return [_free(limit), _waits(limit), said("Free slots are handed out within 15 seconds.")]
         case Health.FULL:
             return _full(limit, by)
         case Health.OPEN:
-            return [f"{counted(limit.free, 'slot is', 'slots are')} free."]
+            return [_free(limit)]
         case _:
-            return ["Nothing is using this limit."]
+            return [said("Nothing is using this limit.")]
 
 
-def _stuck(limit: LimitState) -> str:
-    free = counted(limit.free, "slot has been", "slots have been")
-    since = format_elapsed((limit.now - limit.changed_at) // timedelta(milliseconds=1))
-    return f"{free} free for {since}, yet {_waits(limit)}. The 15-second pass may be stopped."
+def _undeclared(limit: LimitState) -> list[Sentence]:
+    told = [said("This limit is no longer in stackbone_config.py.")]
+    if limit.busy:
+        told.append(
+            said_of(
+                "%(number)s busy slot keeps running and frees at release or max hold.",
+                "%(number)s busy slots keep running and free at release or max hold.",
+                limit.busy,
+            )
+        )
+    if limit.waiting:
+        told.append(
+            said_of(
+                "%(number)s waiting run is still served.", "%(number)s waiting runs are still served.", limit.waiting
+            )
+        )
+    return [*told, said("New requests for it fail.")]
 
 
-def _full(limit: LimitState, by: datetime | None) -> list[Part]:
-    capacity = limit.capacity.effective
-    used = "The one slot is in use." if capacity == 1 else f"All {grouped(capacity)} slots are in use."
-    waits = f"{_waits(limit)}." if limit.waiting else "No run waits."
-    frees: list[Part] = [" The next slot frees by ", by, " at the latest."] if by else []
-    return [f"{used} {waits}", *frees]
+def _paused(limit: LimitState) -> list[Sentence]:
+    assert limit.pause is not None
+    by, at, reason = Given(limit.pause.by), limit.pause.at, limit.pause.reason
+    told = [
+        said("Paused by %(by)s at %(at)s: %(reason)s.", by=by, at=at, reason=Given(reason))
+        if reason
+        else said("Paused by %(by)s at %(at)s.", by=by, at=at),
+        said("No slot is handed out."),
+    ]
+    if limit.busy:
+        told.append(said_of("%(number)s busy slot finishes.", "%(number)s busy slots finish.", limit.busy))
+    if limit.waiting:
+        told.append(
+            said_of(
+                "%(number)s run waits until its timeout.",
+                "%(number)s runs wait until their timeout.",
+                limit.waiting,
+            )
+        )
+    return told
 
 
-def _over(limit: LimitState, by: datetime | None) -> list[Part]:
-    reserved = f" and {grouped(limit.reserved)} reserved" if limit.reserved else ""
-    moves = "the queue moves" if limit.waiting else "a new run gets one"
+def _over(limit: LimitState, by: datetime | None) -> list[Sentence]:
+    busy, capacity, ends = limit.busy, limit.capacity.effective, limit.over + 1
     return [
-        f"{grouped(limit.busy)} busy{reserved}, capacity {grouped(limit.capacity.effective)}. Nothing is taken back."
-        f" {counted(limit.over + 1, 'slot', 'slots')} must free before {moves}",
-        *(["; by ", by, " at the latest."] if by else ["."]),
+        said(
+            "%(busy)s busy and %(reserved)s reserved, capacity %(capacity)s.",
+            busy=busy,
+            reserved=limit.reserved,
+            capacity=capacity,
+        )
+        if limit.reserved
+        else said("%(busy)s busy, capacity %(capacity)s.", busy=busy, capacity=capacity),
+        said("Nothing is taken back."),
+        said_of(
+            "%(number)s slot must free before the queue moves.",
+            "%(number)s slots must free before the queue moves.",
+            ends,
+        )
+        if limit.waiting
+        else said_of(
+            "%(number)s slot must free before a new run gets one.",
+            "%(number)s slots must free before a new run gets one.",
+            ends,
+        ),
+        *([said("That is by %(at)s at the latest.", at=by)] if by else []),
     ]
 
 
-def _paused(limit: LimitState) -> list[Part]:
-    assert limit.pause is not None
-    said: list[Part] = ["Paused by ", Given(limit.pause.by), " at ", limit.pause.at]
-    if limit.pause.reason:
-        said += [": ", Given(limit.pause.reason)]
-    said.append(". No slot is handed out.")
-    if limit.busy:
-        said.append(f" {counted(limit.busy, 'busy slot finishes', 'busy slots finish')}.")
-    if limit.waiting:
-        said.append(f" {_waits(limit)} until {'its' if limit.waiting == 1 else 'their'} timeout.")
-    return said
+def _stuck(limit: LimitState) -> list[Sentence]:
+    return [
+        said_of(
+            "%(number)s slot has been free for %(since)s.",
+            "%(number)s slots have been free for %(since)s.",
+            limit.free,
+            since=format_elapsed((limit.now - limit.changed_at) // timedelta(milliseconds=1)),
+        ),
+        said_of("Yet %(number)s run waits.", "Yet %(number)s runs wait.", limit.waiting),
+        _PASS_MAY_BE_STOPPED,
+    ]
 
 
-def _undeclared(limit: LimitState) -> list[Part]:
-    said: list[Part] = ["This limit is no longer in stackbone_config.py."]
-    if limit.busy:
-        keeps = counted(limit.busy, "busy slot keeps", "busy slots keep")
-        said.append(f" {keeps} running and {'frees' if limit.busy == 1 else 'free'} at release or max hold.")
-    if limit.waiting:
-        said.append(f" {counted(limit.waiting, 'waiting run is', 'waiting runs are')} still served.")
-    return [*said, " New requests for it fail."]
+def _full(limit: LimitState, by: datetime | None) -> list[Sentence]:
+    return [
+        said_of("The one slot is in use.", "All %(number)s slots are in use.", limit.capacity.effective),
+        _waits(limit) if limit.waiting else said("No run waits."),
+        *([said("The next slot frees by %(at)s at the latest.", at=by)] if by else []),
+    ]
 
 
-def _waits(limit: LimitState) -> str:
-    return counted(limit.waiting, "run waits", "runs wait")
+def _free(limit: LimitState) -> Sentence:
+    return said_of("%(number)s slot is free.", "%(number)s slots are free.", limit.free)
+
+
+def _waits(limit: LimitState) -> Sentence:
+    return said_of("%(number)s run waits.", "%(number)s runs wait.", limit.waiting)

@@ -28,7 +28,7 @@ def limit_json(limit: LimitState) -> dict[str, Any]:
         "free": limit.free,
         "paused": limit.paused,
         "declared": limit.declared,
-        "state": limit.health.machine,
+        "state": str(limit.health),
     }
 
 

@@ -2,18 +2,22 @@
 
 from datetime import datetime
 
-from django.utils.html import escape, format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from limits import wording
 from limits.queries import LimitState, SlotRow
-from limits.wording import Given, Part
-from studio.templatetags.studio import elapsed_to, grouped, ident, instant, label
+from studio.templatetags.studio import elapsed_to, grouped, ident, instant, label, told
 
 
 def standing(limit: LimitState, next_expiry: datetime | None) -> SafeString:
     """Say how the limit stands; `next_expiry` is when the slot expires whose end lets the queue move."""
-    return mark_safe("".join(_written(part, limit.now) for part in wording.standing(limit, next_expiry)))
+    return told(wording.standing(limit, next_expiry), limit.now)
+
+
+def overdue(limit: LimitState) -> SafeString:
+    """Say that a slot is kept though its time is up; nothing where none is."""
+    return told(wording.overdue(limit), limit.now)
 
 
 def after_release(limit: LimitState, head: SlotRow | None) -> SafeString:
@@ -60,9 +64,3 @@ def how_it_ended(slot: SlotRow, now: datetime) -> SafeString:
 
 def _held_word(limit: LimitState) -> str:
     return "in use" if limit.reserved else "busy"
-
-
-def _written(part: Part, now: datetime) -> str:
-    if isinstance(part, Given):
-        return format_html("<bdi>{}</bdi>", part)
-    return instant(part, now) if isinstance(part, datetime) else escape(part)

@@ -9,36 +9,31 @@ from limits import rules
 
 
 class Health(StrEnum):
-    """How a limit stands, in the words that screens, CLI and API use; the first that matches counts.
+    """How a limit stands, by the words for programs; `limits.wording` has those for people. The first match counts.
 
     What somebody decided about the whole limit comes first. Then what should never be, the graver one before the
     other: runs stand still though slots are free, and slots are kept though their time is up. Both come before "Over",
     which somebody chose by lowering a capacity and which the numbers beside it tell as well.
     """
 
-    UNDECLARED = "No longer declared"
-    PAUSED = "Paused"
-    STUCK = "Not handing out"
-    OVERDUE = "Overdue"
-    OVER = "Over"
-    FULL = "Full"
-    FILLING = "Filling"
-    OPEN = "Open"
-    IDLE = "Idle"
-
-    @property
-    def machine(self) -> str:
-        """The word for programs: `not_handing_out`."""
-        return self.value.lower().replace(" ", "_")
+    UNDECLARED = "no_longer_declared"
+    PAUSED = "paused"
+    STUCK = "not_handing_out"
+    OVERDUE = "overdue"
+    OVER = "over"
+    FULL = "full"
+    FILLING = "filling"
+    OPEN = "open"
+    IDLE = "idle"
 
 
 class Unbounded(StrEnum):
     """Why nobody can tell by when a waiting run starts at the latest."""
 
-    PAUSED = "the limit is paused"
-    STUCK = "the limit is not handing out"
-    OVERDUE = "a slot is past its max hold"
-    FAR = "its place is beyond the busy slots"
+    PAUSED = "paused"
+    STUCK = "not_handing_out"
+    OVERDUE = "overdue"
+    FAR = "beyond_the_busy_slots"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from typing import Final
 from limits import wording
 from limits.durations import format_elapsed, format_setting
 from limits.queries import LimitState, Setting, SlotRow, Start
-from limits.wording import Given, Part, clock
+from limits.wording import Given, Sentence, Value, clock, grouped
 from stackbone.cli.output import escape
 
 LIMIT_HEADINGS: Final = ("LIMIT", "BUSY", "WAITING", "OLDEST WAIT", "MAX HOLD", "STATE", "VALUES FROM")
@@ -27,7 +27,7 @@ def limit_row(state: LimitState) -> tuple[str, ...]:
         f"{state.waiting:,}",
         _ago(state.oldest_asked_at, state.now),
         format_setting(state.max_hold.effective),
-        wording.health(state),
+        health(state),
         _sources(state),
     )
 
@@ -55,17 +55,19 @@ def widest_row(state: LimitState) -> tuple[str, ...]:
     return (f"{state.waiting:,}", "reserved", "", "59m 59s", "59m 59s", TOO_LATE, "59m 59s", "", "")
 
 
+def health(state: LimitState) -> str:
+    """Return how a limit stands in a word or two."""
+    return _said([wording.health(state)], state.now)
+
+
 def standing(state: LimitState, next_expiry: datetime | None) -> str:
     """Return why the queue of a limit stands, or how free it is; `next_expiry` as `queries.next_move` returns it."""
-    said = "".join(_written(part, state.now) for part in wording.standing(state, next_expiry))
-    return f"{said} {wording.OVERDUE}" if state.overdue else said
+    return _said([*wording.standing(state, next_expiry), *wording.overdue(state)], state.now)
 
 
 def start(found: Start, now: datetime) -> str:
     """Return by when a waiting run starts at the latest, or why nobody can tell."""
-    if found.by is None:
-        return f"nobody can tell by when it starts: {found.why}"
-    return f"starts by {clock(found.by, now=now)} at the latest{f', {TOO_LATE}' if found.too_late else ''}"
+    return _said(wording.start(found), now)
 
 
 def summary(state: LimitState) -> str:
@@ -73,7 +75,7 @@ def summary(state: LimitState) -> str:
     reserved = f", {state.reserved:,} reserved" if state.reserved else ""
     return (
         f"{state.name}: {state.busy:,} busy{reserved} of {state.capacity.effective:,}; {state.waiting:,} waiting;"
-        f" max hold {format_setting(state.max_hold.effective)}; values {_sources(state)}. {wording.health(state)}."
+        f" max hold {format_setting(state.max_hold.effective)}; values {_sources(state)}. {health(state)}."
     )
 
 
@@ -153,10 +155,22 @@ def _starts_by(start: Start | None, now: datetime) -> str:
     return TOO_LATE if start.too_late else clock(start.by, now=now)
 
 
-def _written(part: Part, now: datetime) -> str:
-    if isinstance(part, datetime):
-        return clock(part, now=now)
-    return escape(part) if isinstance(part, Given) else part
+def _said(sentences: list[Sentence], now: datetime) -> str:
+    return " ".join(
+        each.english % {name: _written(value, now) for name, value in each.values.items()} for each in sentences
+    )
+
+
+def _written(value: Value, now: datetime) -> str:
+    match value:
+        case datetime():
+            return clock(value, now=now)
+        case int():
+            return grouped(value)
+        case Given():
+            return escape(value)
+        case _:
+            return value
 
 
 def _left(until: datetime | None, now: datetime) -> str:

@@ -1,17 +1,20 @@
 """The pieces that pages are made of: figures, instants, bars, states. `{% load studio %}`."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from django import template
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import conditional_escape, escape, format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext, ngettext
 
 from limits import durations
 from limits import wording as words
-from limits.queries import Health, LimitState
+from limits.queries import Health, LimitState, Start
+from limits.wording import Given, Sentence, Value
 from studio import bars, wording
 
 register = template.Library()
@@ -128,13 +131,54 @@ def icon(name: str) -> SafeString:
     )
 
 
+def told(sentences: Iterable[Sentence], now: datetime) -> SafeString:
+    """Write sentences one after the other, in the reader's language."""
+    return mark_safe(" ".join(_told(each, now) for each in sentences))
+
+
+def _told(sentence: Sentence, now: datetime) -> str:
+    text = gettext(sentence.one) if sentence.many is None else ngettext(sentence.one, sentence.many, sentence.number)
+    return escape(text) % {name: _value(value, now) for name, value in sentence.values.items()}
+
+
+def _value(value: Value, now: datetime) -> str:
+    match value:
+        case datetime():
+            return instant(value, now)
+        case int():
+            return conditional_escape(grouped(value))
+        case Given():
+            return format_html("<bdi>{}</bdi>", _visible(value))
+        case _:
+            return conditional_escape(value)
+
+
 @register.simple_tag
 def health(limit: LimitState) -> SafeString:
     """Write a limit's state as shape and word: "Full", "Over by 2", "Paused, 4 finishing"."""
     state = limit.health
     return format_html(
-        '<span class="health health-{}">{}{}</span>', state.name.lower(), icon(HEALTH_ICONS[state]), words.health(limit)
+        '<span class="health health-{}">{}{}</span>',
+        state.name.lower(),
+        icon(HEALTH_ICONS[state]),
+        told([words.health(limit)], limit.now),
     )
+
+
+@register.simple_tag
+def start(found: Start, now: datetime) -> SafeString:
+    """Say by when a waiting run starts at the latest, or why nobody can tell."""
+    return told(words.start(found), now)
+
+
+@register.simple_tag
+def start_figure(found: Start, now: datetime) -> str:
+    """Write by when a waiting run starts at the latest; "–" where nobody can tell, with the reason as its tooltip."""
+    if found.by is None:
+        return format_html('<span title="{}">{}</span>', start(found, now), wording.NOTHING)
+    if found.too_late:
+        return format_html("{} {}", icon("warn"), gettext("may time out first"))
+    return instant(found.by, now)
 
 
 @register.simple_tag

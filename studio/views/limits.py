@@ -13,7 +13,6 @@ from limits import engine, queries
 from limits.engine import Edited
 from limits.errors import ChangedMeanwhileError, InvalidValueError, UnknownLimitError
 from limits.queries import LimitState
-from limits.wording import OVERDUE
 from studio import listing, outcomes, previews, sections, sentences
 from studio.forms import EditForm, ReasonForm, ResetForm
 from studio.previews import Preview
@@ -59,7 +58,7 @@ def detail(request: HttpRequest, name: str) -> HttpResponse:
     context = {
         "limit": limit,
         "standing": sentences.standing(limit, queries.next_move(limit)),
-        "overdue": OVERDUE if limit.overdue else None,
+        "overdue": sentences.overdue(limit),
         "lists": lists,
         "q": q,
         "order": order,
