@@ -17,7 +17,7 @@ from limits.quoting import quoted
 from stackbone.cli import wording
 from stackbone.cli.asking import confirmed, need_terminal
 from stackbone.cli.box import actor_name, box_command
-from stackbone.cli.output import complain, print_table, write_json
+from stackbone.cli.output import complain, print_table, write_json, write_pieces
 from stackbone.wire import limit_json, slot_json
 
 _MEASURED: Final = 100
@@ -101,11 +101,7 @@ def slots(*, db: Database, limit: str, as_json: bool) -> None:
     state = _known(limit, db)
     rows = _slots(state, db)
     if as_json:
-        # Piece by piece: a queue may be longer than memory.
-        click.echo(f'{{"limit": {json.dumps(limit_json(state))}, "slots": [', nl=False)
-        for index, (slot, start) in enumerate(rows):
-            click.echo((", " if index else "") + json.dumps(slot_json(slot, start)), nl=False)
-        click.echo("]}")
+        write_pieces(_json_pieces(state, rows))
         return
     click.echo(wording.summary(state))
     click.echo(wording.standing(state, queries.next_move(state, db=db)))
@@ -239,6 +235,14 @@ def _slots(state: LimitState, db: Database) -> Iterator[tuple[SlotRow, Start | N
         for slot in queries.every(state.name, state=held, db=db):
             yield slot, None
     yield from queries.queue(state, db=db)
+
+
+def _json_pieces(state: LimitState, rows: Iterator[tuple[SlotRow, Start | None]]) -> Iterator[str]:
+    # A queue may be longer than memory.
+    yield f'{{"limit": {json.dumps(limit_json(state))}, "slots": ['
+    for index, (slot, start) in enumerate(rows):
+        yield (", " if index else "") + json.dumps(slot_json(slot, start))
+    yield "]}\n"
 
 
 def _not_released(slot_id: str, state: str | None, *, db: Database, as_json: bool) -> int:
