@@ -2,8 +2,9 @@
 
 from datetime import datetime
 
-from django.utils.html import format_html
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from limits import wording
 from limits.queries import LimitState, SlotRow
@@ -23,24 +24,29 @@ def overdue(limit: LimitState) -> SafeString:
 def after_release(limit: LimitState, head: SlotRow | None) -> SafeString:
     """Say who gets a busy slot of the limit once it is released."""
     if limit.paused:
-        return SafeString("Nobody gets it: the limit is paused.")
+        return escape(gettext("Nobody gets it: the limit is paused."))
     if limit.over:
         return format_html(
-            "Nobody gets it: {} of {} are {}.",
-            grouped(limit.held),
-            grouped(limit.capacity.effective),
-            _held_word(limit),
+            gettext("Nobody gets it: {held} of {capacity} are in use.")
+            if limit.reserved
+            else gettext("Nobody gets it: {held} of {capacity} are busy."),
+            held=grouped(limit.held),
+            capacity=grouped(limit.capacity.effective),
         )
     if head is None:
-        return SafeString("No run is waiting. The slot becomes free.")
-    return format_html("{}, waited {}. It gets the slot at once.", who(head), elapsed_to(head.asked_at, limit.now))
+        return escape(gettext("No run is waiting. The slot becomes free."))
+    return format_html(
+        gettext("{run}, waited {duration}. It gets the slot at once."),
+        run=who(head),
+        duration=elapsed_to(head.asked_at, limit.now),
+    )
 
 
 def who(slot: SlotRow) -> str:
     """Name a slot by what a person knows it by: its run, else its label, else its own id."""
     if slot.run_id:
         return ident(slot.run_id)
-    return label(slot.label) if slot.label else format_html("slot {}", ident(slot.id))
+    return label(slot.label) if slot.label else format_html(gettext("slot {id}"), id=ident(slot.id))
 
 
 def what(slot: SlotRow) -> str:
@@ -53,14 +59,11 @@ def how_it_ended(slot: SlotRow, now: datetime) -> SafeString:
     at = instant(slot.ended_at, now)
     match slot.state:
         case "released":
-            return format_html("{} released it at {}.", slot.ended_by or "Somebody", at)
+            by = slot.ended_by or gettext("Somebody")
+            return format_html(gettext("{person} released it at {time}."), person=by, time=at)
         case "expired":
-            return format_html("Max hold took it back at {}.", at)
+            return format_html(gettext("Max hold took it back at {time}."), time=at)
         case "timed_out":
-            return format_html("It was never handed out: the run's wait timed out at {}.", at)
+            return format_html(gettext("It was never handed out: the run's wait timed out at {time}."), time=at)
         case _:
-            return format_html("It was never put to use: it left the queue at {}.", at)
-
-
-def _held_word(limit: LimitState) -> str:
-    return "in use" if limit.reserved else "busy"
+            return format_html(gettext("It was never put to use: it left the queue at {time}."), time=at)
