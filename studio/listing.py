@@ -10,6 +10,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from limits.queries import LimitState
+from studio.order import severity
+from studio.templatetags.studio import grouped
 
 UNPAGED_MAX: Final = 200
 """Up to so many limits stand on one page."""
