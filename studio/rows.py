@@ -1,13 +1,19 @@
-"""Rows of a limit's page: how much time each slot has left, and what to make of it. Pure."""
+"""Rows of a limit's page: how much time each slot has left, what to make of it, and the texts that say so. Pure.
+
+What a row's markup hangs on is its shape; all else are texts that fill it (`studio.templatetags.stencil`).
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from limits import rules
 from limits.queries import LimitState, SlotRow
+from studio import bars, wording
+from studio.converters import run_path
 from studio.sentences import latest
+from studio.templatetags.studio import elapsed_to, grouped, ident, instant, label, setting
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
 # Time runs out: the last part of a slot's hold or a run's wait, but no more than the last few minutes.
@@ -19,14 +25,86 @@ _NEAR_WAIT_MAX: Final = timedelta(minutes=5)
 _LATE: Final = timedelta(milliseconds=rules.NOT_HANDING_OUT_AFTER)
 
 
+class Given(NamedTuple):
+    """What a slot was given by who asked for it: of the rest its row has no text."""
+
+    run: bool
+    workflow: bool
+    label: bool
+
+
+class HeldShape(NamedTuple):
+    """The shape of a busy or reserved slot's row."""
+
+    state: str
+    mark: str
+    tone: str
+    other_hold: bool
+    given: Given
+
+
+class QueuedShape(NamedTuple):
+    """The shape of a waiting slot's row."""
+
+    next: bool
+    missed: bool
+    too_late: bool
+    near: bool
+    due: bool
+    given: Given
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldRow:
-    """A busy or reserved slot. `mark` is calm, near, due or overdue."""
+class Row:
+    """What the rows of all states say."""
 
     slot: SlotRow
+    now: datetime
+
+    @property
+    def given(self) -> Given:
+        """What there is to say about who asked."""
+        return Given(run=bool(self.slot.run_id), workflow=bool(self.slot.workflow), label=bool(self.slot.label))
+
+    @property
+    def id(self) -> str:
+        """The slot's id."""
+        return self.slot.id
+
+    @property
+    def run(self) -> str:
+        """The run's id."""
+        return ident(self.slot.run_id)
+
+    @property
+    def run_path(self) -> str:
+        """The run's id as it stands in the address of its page."""
+        return run_path(self.slot.run_id or "")
+
+    @property
+    def workflow(self) -> str:
+        """The workflow's name."""
+        return self.slot.workflow or ""
+
+    @property
+    def label(self) -> str:
+        """The label."""
+        return label(self.slot.label)
+
+    @property
+    def name(self) -> str:
+        """What a person knows the slot by: its label, else its run, else its own id."""
+        return self.label if self.slot.label else ident(self.slot.run_id or self.slot.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldRow(Row):
+    """A busy or reserved slot. `mark` is calm, near, due or overdue."""
+
     mark: str
     other_hold: int | None
     """Its own max hold in milliseconds, where the limit's has changed since the grant."""
+    granted_at: datetime
     ends_at: datetime
 
     @property
@@ -34,12 +112,42 @@ class HeldRow:
         """The tone of its meter."""
         return {"calm": "calm", "near": "near"}.get(self.mark, "over")
 
+    @property
+    def shape(self) -> HeldShape:
+        """What its markup hangs on."""
+        return HeldShape(self.slot.state, self.mark, self.tone, self.other_hold is not None, self.given)
+
+    @property
+    def held(self) -> str:
+        """How long it has been held."""
+        return elapsed_to(self.granted_at, self.now)
+
+    @property
+    def left(self) -> str:
+        """How long it may still be held."""
+        return elapsed_to(self.now, self.ends_at)
+
+    @property
+    def overdue(self) -> str:
+        """How long it has been held beyond its max hold."""
+        return elapsed_to(self.ends_at, self.now)
+
+    @property
+    def hold(self) -> str:
+        """Its own max hold, where that is another than the limit's."""
+        return setting(self.other_hold or 0)
+
+    @property
+    def passed(self) -> int:
+        """How much of its meter is filled, in pixels."""
+        start = self.granted_at
+        return bars.meter(passed=wording.milliseconds(start, self.now), total=wording.milliseconds(start, self.ends_at))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueuedRow:
+class QueuedRow(Row):
     """A waiting slot. `starts_by` is the latest instant of its grant, none where nothing bounds it."""
 
-    slot: SlotRow
     starts_by: datetime | None
     too_late: bool
     """Its wait may time out before that."""
@@ -47,6 +155,33 @@ class QueuedRow:
     """Its wait is about to time out."""
     due: bool
     """Its wait has timed out; the next pass ends it."""
+
+    @property
+    def shape(self) -> QueuedShape:
+        """What its markup hangs on."""
+        return QueuedShape(
+            self.slot.position == 1, self.slot.missed > 0, self.too_late, self.near, self.due, self.given
+        )
+
+    @property
+    def position(self) -> str:
+        """Its place in the queue."""
+        return grouped(self.slot.position or 0)
+
+    @property
+    def waited(self) -> str:
+        """How long it has waited."""
+        return elapsed_to(self.slot.asked_at, self.now)
+
+    @property
+    def starts(self) -> str:
+        """By when it starts at the latest."""
+        return instant(self.starts_by, self.now)
+
+    @property
+    def left(self) -> str:
+        """How long it may still wait."""
+        return elapsed_to(self.now, self.slot.times_out_at)
 
 
 def held(slots: Iterable[SlotRow], limit: LimitState) -> list[HeldRow]:
@@ -67,6 +202,8 @@ def _held(slot: SlotRow, limit: LimitState) -> HeldRow:
     left = ends_at - limit.now
     return HeldRow(
         slot=slot,
+        now=limit.now,
+        granted_at=slot.granted_at,
         mark=_mark(left, near=min(hold * _NEAR_HOLD, _NEAR_HOLD_MAX)),
         other_hold=None if slot.state == "reserved" else _other_hold(hold, limit),
         ends_at=ends_at,
@@ -93,6 +230,7 @@ def _queued(slot: SlotRow, now: datetime, starts_by: datetime | None) -> QueuedR
     near = min((slot.times_out_at - slot.asked_at) * _NEAR_WAIT, _NEAR_WAIT_MAX)
     return QueuedRow(
         slot=slot,
+        now=now,
         starts_by=starts_by,
         too_late=starts_by is not None and starts_by > slot.times_out_at,
         near=left <= near,

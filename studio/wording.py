@@ -43,6 +43,9 @@ def shortened(text: str) -> str:
 
 def unseen(text: str) -> Iterator[tuple[str, bool]]:
     """Cut a text into parts; true with those that stand for a sign that nobody would see: "<U+202E>"."""
+    if text.isascii() and text.isprintable():
+        yield text, False
+        return
     plain, kept = "", {at for found in _JOINED.finditer(text) for at in range(*found.span())}
     for at, sign in enumerate(text):
         if at in kept or not _is_unseen(sign):
