@@ -18,7 +18,7 @@ from tests.studio.conftest import statements
 
 BAR = 3
 BYTES_MAX = 200_000
-ROUNDS = 25
+ROUNDS = 12
 
 __all__ = ["statements"]
 
