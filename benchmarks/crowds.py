@@ -13,8 +13,6 @@ from limits.rules import HOUR
 ACTOR: Final = engine.Actor(name="bench", source="client")
 EMPTY: Final = "empty"
 CROWDED: Final = "crowded"
-BUSY: Final = 100_000
-WAITING: Final = 1_000_000
 
 
 def box(db: Database, name: str, *, limits: int, busy: int = 0, waiting: int = 0) -> Database:
@@ -23,17 +21,19 @@ def box(db: Database, name: str, *, limits: int, busy: int = 0, waiting: int = 0
     with psycopg.connect(db.url, autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}"')
     migrate(url)
-    made = Database(url, application_name="benchmark")
+    # While it is filled nothing has to be safe on the disk.
+    filling = Database(url + "&options=-c%20synchronous_commit%3Doff", application_name="benchmark")
     names = [f"limit-{number:04}" for number in range(limits - 2)]
     declared = dict.fromkeys([*names, EMPTY], engine.Declared(capacity=5, max_hold=HOUR))
     declared[CROWDED] = engine.Declared(capacity=max(1, busy), max_hold=HOUR)
-    engine.declare("benchmark", declared, db=made)
+    engine.declare("benchmark", declared, db=filling)
     for number, limit in enumerate(names):
-        _fill(made, limit, number)
+        _fill(filling, limit, number)
     if busy:
-        load(made, CROWDED, state="busy", count=busy)
-        load(made, CROWDED, state="waiting", count=waiting)
-    return made
+        load(filling, CROWDED, state="busy", count=busy)
+        load(filling, CROWDED, state="waiting", count=waiting)
+    filling.close()
+    return Database(url, application_name="benchmark")
 
 
 def _fill(db: Database, limit: str, number: int) -> None:
