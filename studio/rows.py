@@ -13,7 +13,7 @@ from limits.queries import LimitState, SlotRow
 from studio import bars, wording
 from studio.converters import run_path
 from studio.sentences import latest
-from studio.templatetags.studio import elapsed_to, grouped, ident, instant, label, setting
+from studio.templatetags import studio as pieces
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
 # Time runs out: the last part of a slot's hold or a run's wait, but no more than the last few minutes.
@@ -74,7 +74,7 @@ class Row:
     @property
     def run(self) -> str:
         """The run's id."""
-        return ident(self.slot.run_id)
+        return pieces.ident(self.slot.run_id)
 
     @property
     def run_path(self) -> str:
@@ -89,12 +89,12 @@ class Row:
     @property
     def label(self) -> str:
         """The label."""
-        return label(self.slot.label)
+        return pieces.label(self.slot.label)
 
     @property
     def name(self) -> str:
         """What a person knows the slot by: its label, else its run, else its own id."""
-        return self.label if self.slot.label else ident(self.slot.run_id or self.slot.id)
+        return self.label if self.slot.label else pieces.ident(self.slot.run_id or self.slot.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,22 +120,22 @@ class HeldRow(Row):
     @property
     def held(self) -> str:
         """How long it has been held."""
-        return elapsed_to(self.granted_at, self.now)
+        return pieces.since(self.granted_at, self.now)
 
     @property
     def left(self) -> str:
         """How long it may still be held."""
-        return elapsed_to(self.now, self.ends_at)
+        return pieces.left(self.ends_at, self.now)
 
     @property
     def overdue(self) -> str:
         """How long it has been held beyond its max hold."""
-        return elapsed_to(self.ends_at, self.now)
+        return pieces.since(self.ends_at, self.now)
 
     @property
     def hold(self) -> str:
         """Its own max hold, where that is another than the limit's."""
-        return setting(self.other_hold or 0)
+        return pieces.setting(self.other_hold or 0)
 
     @property
     def passed(self) -> int:
@@ -148,6 +148,7 @@ class HeldRow(Row):
 class QueuedRow(Row):
     """A waiting slot. `starts_by` is the latest instant of its grant, none where nothing bounds it."""
 
+    times_out_at: datetime
     starts_by: datetime | None
     too_late: bool
     """Its wait may time out before that."""
@@ -166,22 +167,22 @@ class QueuedRow(Row):
     @property
     def position(self) -> str:
         """Its place in the queue."""
-        return grouped(self.slot.position or 0)
+        return pieces.grouped(self.slot.position or 0)
 
     @property
     def waited(self) -> str:
         """How long it has waited."""
-        return elapsed_to(self.slot.asked_at, self.now)
+        return pieces.since(self.slot.asked_at, self.now)
 
     @property
     def starts(self) -> str:
         """By when it starts at the latest."""
-        return instant(self.starts_by, self.now)
+        return pieces.instant(self.starts_by, self.now)
 
     @property
     def left(self) -> str:
         """How long it may still wait."""
-        return elapsed_to(self.now, self.slot.times_out_at)
+        return pieces.left(self.times_out_at, self.now)
 
 
 def held(slots: Iterable[SlotRow], limit: LimitState) -> list[HeldRow]:
@@ -231,6 +232,7 @@ def _queued(slot: SlotRow, now: datetime, starts_by: datetime | None) -> QueuedR
     return QueuedRow(
         slot=slot,
         now=now,
+        times_out_at=slot.times_out_at,
         starts_by=starts_by,
         too_late=starts_by is not None and starts_by > slot.times_out_at,
         near=left <= near,
