@@ -9,25 +9,13 @@ from django.core.paginator import Page, Paginator
 from django.utils.functional import Promise
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
-from limits.queries import Health, LimitState
+from limits.queries import LimitState
+from studio.order import severity
 from studio.templatetags.studio import grouped
 
 UNPAGED_MAX: Final = 200
 """Up to so many limits stand on one page."""
 PAGE_SIZE: Final = 100
-
-# What wants a person first. An anomaly stands before what somebody decided, that before plain load.
-_SEVERITY: Final = (
-    Health.STUCK,
-    Health.OVERDUE,
-    Health.OVER,
-    Health.PAUSED,
-    Health.FULL,
-    Health.FILLING,
-    Health.UNDECLARED,
-    Health.OPEN,
-    Health.IDLE,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +111,7 @@ COLUMNS: Final = (
     ),
     Column(
         key="state",
-        by=lambda x: (_SEVERITY.index(x.health), -x.over, -x.waiting),
+        by=lambda x: (severity(x.health), -x.over, -x.waiting),
         falling=False,
     ),
 )
@@ -157,7 +145,7 @@ def filter_of(key: str) -> Filter:
     return next((f for f in FILTERS if f.key == key), FILTERS[0])
 
 
-def filter_links(limits: list[LimitState], chosen: Filter) -> list[Counted]:
+def filter_links(limits: list[LimitState], chosen: Filter | None) -> list[Counted]:
     """Return the filters to offer, with their counts."""
     counted = [Counted(filter=f, count=sum(map(f.matches, limits)), chosen=f is chosen) for f in FILTERS]
     return [c for c in counted if c.count or c.chosen or not c.filter.rare]
@@ -219,6 +207,15 @@ def summary(limits: list[LimitState]) -> list[Said]:
 
 def _said(text: str, count: int, key: str) -> Said:
     return Said(text=text % {"count": grouped(count)}, key=key)
+
+
+def summed_up(limits: list[LimitState]) -> dict[str, Any]:
+    """Return what the head of the list, the page's title and its icon are drawn from."""
+    return {
+        "summary": summary(limits),
+        "over": sum(limit.over > 0 for limit in limits),
+        "waiting": any(limit.waiting for limit in limits),
+    }
 
 
 def page(limits: list[LimitState], number: str | None) -> Page[LimitState]:

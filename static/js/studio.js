@@ -1,1 +1,3 @@
 // Starts what a page with scripts has beyond its forms and links; each module stands alone.
+import "./clock.js";
+import "./live.js";

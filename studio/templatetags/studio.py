@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Any, Final
 
 from django import template
+from django.templatetags.static import static
 from django.urls import reverse
-from django.utils.html import conditional_escape, escape, format_html
+from django.utils.html import conditional_escape, escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext
 
@@ -15,7 +16,7 @@ from limits import durations
 from limits import wording as words
 from limits.queries import Health, LimitState, Start
 from limits.wording import Given, Sentence, Value
-from studio import bars, wording
+from studio import bars, order, wording
 
 register = template.Library()
 
@@ -101,6 +102,42 @@ def elapsed_to(start: datetime | None, end: datetime | None) -> str:
 
 
 @register.simple_tag
+def since(start: datetime | None, now: datetime, *, short: bool = False) -> str:
+    """Write the time from `start` to now as a figure that ticks on in the browser; "–" for none."""
+    if start is None:
+        return wording.NOTHING
+    said = (duration_short if short else duration)(wording.milliseconds(start, now))
+    return format_html(
+        '<span class="tick"{} data-since="{}">{}</span>',
+        SafeString(" data-short") if short else "",
+        wording.clock_machine(start),
+        said,
+    )
+
+
+@register.simple_tag
+def left(end: datetime, now: datetime) -> str:
+    """Write the time from now to `end` as a figure that ticks on in the browser."""
+    return format_html(
+        '<span class="tick" data-until="{}">{}</span>',
+        wording.clock_machine(end),
+        duration(wording.milliseconds(now, end)),
+    )
+
+
+@register.filter
+def machine(at: datetime) -> str:
+    """Write an instant for scripts: "2026-12-02T14:32:08.250Z"."""
+    return wording.clock_machine(at)
+
+
+@register.simple_tag
+def static_icons() -> str:
+    """Name the page's three icons for scripts, which change them with what they stand for."""
+    return " ".join(f"{name}={static(f'icons/{name}.svg')}" for name in ("calm", "waiting", "over"))
+
+
+@register.simple_tag
 def instant(at: datetime | None, now: datetime | None = None) -> str:
     """Write a `<time>` in UTC with the full instant as its tooltip; the day only if it is not `now`'s."""
     if at is None:
@@ -166,6 +203,12 @@ def health(limit: LimitState) -> SafeString:
 
 
 @register.simple_tag
+def health_words(limit: LimitState) -> str:
+    """Write a limit's state in words alone."""
+    return told([words.health(limit)], limit.now)
+
+
+@register.simple_tag
 def start(found: Start, now: datetime) -> SafeString:
     """Say by when a waiting run starts at the latest, or why nobody can tell."""
     return told(words.start(found), now)
@@ -197,6 +240,12 @@ def slot_state(state: str) -> SafeString:
 def run_link(run_id: str) -> SafeString:
     """Write a run's id as the link to its page."""
     return format_html('<a class="run-link" href="{}">{}</a>', reverse("run", args=[run_id]), ident(run_id))
+
+
+@register.simple_tag
+def sort_keys(limit: LimitState) -> SafeString:
+    """Write what the list sorts a limit by, as attributes for scripts."""
+    return format_html_join("", ' data-by-{}="{}"', order.keys(limit).items())
 
 
 @register.inclusion_tag("components/limit_tags.html")
