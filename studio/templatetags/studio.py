@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from django import template
+from django.contrib.messages.storage.base import Message
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -151,6 +152,21 @@ def slot_state(state: str) -> SafeString:
 def run_link(run_id: str) -> SafeString:
     """Write a run's id as the link to its page."""
     return format_html('<a class="run-link" href="{}">{}</a>', reverse("run", args=[run_id]), ident(run_id))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Undo:
+    """Where a form goes that takes a change back, and what it sends."""
+
+    action: str
+    token: str
+
+
+@register.filter
+def undo(message: Message) -> _Undo | None:
+    """Return the way back that a message carries (`studio.undoing.offer`), or none."""
+    action, _, token = (message.extra_tags or "").partition(" ")
+    return _Undo(action=action, token=token) if token else None
 
 
 def _said(limit: LimitState) -> str:
