@@ -8,9 +8,9 @@ import logging
 import time
 from collections.abc import Callable
 
+from django.contrib import messages
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
-from django.contrib import messages
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-untyped]

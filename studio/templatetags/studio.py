@@ -258,6 +258,12 @@ def ident(text: str | None) -> str:
     return _isolated(text, "ident")
 
 
+@register.inclusion_tag("components/copy_button.html")
+def copy_button(text: str, place: str) -> dict[str, Any]:
+    """Write a button that copies a text as it is; `place` tells it apart from others on the page."""
+    return {"text": text, "place": place}
+
+
 @register.filter
 def visible(text: str) -> SafeString:
     """Write a text of many lines so that nothing in it hides or rearranges a line."""

@@ -188,8 +188,13 @@ def _edit_page(
     request: HttpRequest, limit: LimitState, form: EditForm, *, said: list[Preview] | None = None, status: int = 200
 ) -> HttpResponse:
     warned = status == 422 and not form.errors
-    context = {"limit": limit, "form": form, "said": said, "warned": warned, "now": limit.now}
+    context = {"limit": limit, "form": form, "said": said, "warned": warned, "live": _live(request), "now": limit.now}
     return render(request, "limits/edit.html", context, status=status)
+
+
+def _live(request: HttpRequest) -> bool:
+    # Asked while somebody types, who must keep the focus.
+    return "preview" in request.POST and "HX-Request" in request.headers
 
 
 def _stale_page(request: HttpRequest, form: EditForm) -> HttpResponse:
