@@ -8,7 +8,7 @@ const single = document.getElementById("shortcuts-on");
 let goAt = -Infinity;
 
 const KEYS = {
-  "?": () => help.showModal(),
+  "?": showHelp,
   "/": () => document.querySelector("main input[type=search]")?.select(),
   j: () => step(1),
   k: () => step(-1),
@@ -31,6 +31,11 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   act();
 });
+
+function showHelp() {
+  help.showModal();
+  help.querySelector("form button").focus();
+}
 
 function isTyping(at) {
   return at.closest("input:not([type=checkbox]), textarea, select, [contenteditable]") !== null;
@@ -88,4 +93,4 @@ single.checked = remembered((kept) => kept.getItem(OFF)) === null;
 single.addEventListener("change", () => {
   remembered((kept) => (single.checked ? kept.removeItem(OFF) : kept.setItem(OFF, "1")));
 });
-document.getElementById("help-open")?.addEventListener("click", () => help.showModal());
+document.getElementById("help-open")?.addEventListener("click", showHelp);

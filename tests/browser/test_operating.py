@@ -27,7 +27,8 @@ def states(ids: list[str]) -> list[str]:
 
 
 def notice(page: Page) -> str:
-    return page.locator(".messages").inner_text()
+    """Return what came of an action: a toast with scripts, else a notice of the page."""
+    return page.locator(".messages .notice p, .toast p").last.inner_text()
 
 
 def test_from_the_list_to_a_limit_by_search_and_filter(
