@@ -8,6 +8,7 @@ from django.core import signing
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext
 
 from limits import engine
 from limits.engine import Actor, Edited
@@ -75,12 +76,23 @@ def undo_all(limit: LimitState, steps: list[Step], *, actor: Actor) -> tuple[boo
 
 
 def _back(now: Setting, step: Step) -> SafeString:
-    word = outcomes.WORDS[step.field]
     if step.was is None:
-        return format_html("{} is {} again, as declared.", word, outcomes.written(step.field, now.declared))
-    return format_html("{} is {} again.", word, outcomes.written(step.field, step.was))
+        text = {
+            "capacity": gettext("Capacity is {value} again, as declared."),
+            "max_hold": gettext("Max hold is {value} again, as declared."),
+        }
+    else:
+        text = {
+            "capacity": gettext("Capacity is {value} again."),
+            "max_hold": gettext("Max hold is {value} again."),
+        }
+    value = now.declared if step.was is None else step.was
+    return format_html(text[step.field], value=outcomes.written(step.field, value))
 
 
 def _refused(step: Step, current: int) -> SafeString:
-    word, value = outcomes.WORDS[step.field], outcomes.written(step.field, current)
-    return format_html("Not undone: {} changed since, it is {} now.", word.lower(), value)
+    text = {
+        "capacity": gettext("Not undone: capacity changed since, it is {value} now."),
+        "max_hold": gettext("Not undone: max hold changed since, it is {value} now."),
+    }
+    return format_html(text[step.field], value=outcomes.written(step.field, current))

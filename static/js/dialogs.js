@@ -45,7 +45,8 @@ function show(lifted) {
   dialog.setAttribute("role", shown.dataset.lift || "dialog");
   name(shown);
   if (!dialog.open) dialog.showModal();
-  (shown.querySelector("[autofocus]") ?? shown.querySelector("[data-close], a, button"))?.focus();
+  // Shown even after a click: Enter now means this button.
+  (shown.querySelector("[autofocus]") ?? shown.querySelector("[data-close], a, button"))?.focus({ focusVisible: true });
 }
 
 function name(shown) {

@@ -7,6 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from limits import engine, queries
@@ -120,7 +121,8 @@ def undo(request: HttpRequest, name: str) -> HttpResponse:
     try:
         steps = undoing.accepted(name, request.POST.get("token", ""))
     except undoing.TooLateError:
-        messages.error(request, f"Not undone: that is possible for {undoing.SECONDS} seconds after the change only.")
+        text = gettext("Not undone: that is possible for {seconds} seconds after the change only.")
+        messages.error(request, text.format(seconds=undoing.SECONDS))
         return see_other("limit", name)
     done, text = undoing.undo_all(limit, steps, actor=actor(request))
     messages.add_message(request, messages.SUCCESS if done else messages.ERROR, text)

@@ -11,7 +11,7 @@ from django.test import Client
 
 from limits import engine, queries, rules
 from limits.engine import Actor
-from limits.queries import Change
+from limits.queries.values import Change
 from tests.studio.editing import calls, save
 from tests.studio.read import followed, text
 
@@ -102,12 +102,12 @@ def test_after_a_minute_it_is_too_late(studio: Client, declare: Declare, monkeyp
     assert calls().capacity.override == 30
 
 
-@pytest.mark.parametrize("forge", [lambda token: token[:-1] + ("A" if token[-1] != "A" else "B"), lambda token: ""])
-def test_a_forged_offer_is_none(studio: Client, declare: Declare, forge: Callable[[str], str]) -> None:
+@pytest.mark.parametrize(("start", "end"), [(1, None), (0, -1), (0, 0)], ids=["start", "end", "empty"])
+def test_a_forged_offer_is_none(studio: Client, declare: Declare, start: int, end: int | None) -> None:
     """S7: nothing changes."""
     declare(calls=(20, 45 * M))
     token = offered(studio, save(studio, capacity="30"))
-    assert "Not undone" in pressed(studio, forge(token))
+    assert "Not undone" in pressed(studio, token[start:end])
     assert calls().capacity.override == 30
 
 
