@@ -15,9 +15,7 @@ def quiet(page: Page) -> None:
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("theme", THEMES)
-def test_nothing_that_opens_has_a_barrier(
-    open_page: Open, call_center: dict[str, str], theme: str, width: int
-) -> None:
+def test_nothing_that_opens_has_a_barrier(open_page: Open, call_center: dict[str, str], theme: str, width: int) -> None:
     """S6: dialog, dialog with an error, help, panel with a preview, a toast with Undo."""
     page = open_page("/limits/voice-calls/", theme=theme, width=width)
     page.locator("[data-dialog]:has-text('Release…')").first.click()
