@@ -1,6 +1,8 @@
 """Reads of limits, and of the record of what was changed about them."""
 
 import difflib
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Final, LiteralString
 
 from psycopg.rows import DictRow
@@ -20,17 +22,40 @@ _LIMITS: Final = """
                SELECT s.asked_at FROM limits.slot s
                WHERE s.limit_id = l.id AND s.state = 'waiting' AND s.ended_at IS NULL AND s.number >= l.head_number
                ORDER BY s.number LIMIT 1
-           ) END AS oldest_asked_at
+           ) END AS oldest_asked_at,
+           CASE WHEN l.busy > 0 THEN (
+               SELECT s.due_at FROM limits.slot s
+               WHERE s.limit_id = l.id AND s.state = 'busy' AND s.ended_at IS NULL
+               ORDER BY s.due_at LIMIT 1
+           ) END AS next_expiry
     FROM limits.limit l
     LEFT JOIN limits.override c ON c.limit_id = l.id AND c.field = 'capacity'
     LEFT JOIN limits.override h ON h.limit_id = l.id AND h.field = 'max_hold'
 """
 
 
-def limits(*, db: Database | None = None) -> list[LimitState]:
-    """Return every limit from A to Z; one that is no longer declared only while it has slots (D8)."""
-    rows = (db or default()).fetch(_LIMITS + " WHERE l.declared OR l.busy + l.reserved + l.waiting > 0 ORDER BY l.name")
+_LISTED: Final = " WHERE (l.declared OR l.busy + l.reserved + l.waiting > 0)"
+
+
+def limits(*, names: Sequence[str] | None = None, db: Database | None = None) -> list[LimitState]:
+    """Return every limit from A to Z; one that is no longer declared only while it has slots (D8).
+
+    `names` leaves out all others.
+    """
+    if names is None:
+        rows = (db or default()).fetch(_LIMITS + _LISTED + " ORDER BY l.name")
+    else:
+        rows = (db or default()).fetch(_LIMITS + _LISTED + " AND l.name = ANY(%s) ORDER BY l.name", (list(names),))
     return [_limit_state(row) for row in rows]
+
+
+def revisions(*, db: Database | None = None) -> tuple[datetime, dict[str, int]]:
+    """Return the box's time, and the revision of every limit that `limits` returns: it moves with each change."""
+    (row,) = (db or default()).fetch(
+        "SELECT limits.clock() AS now, coalesce(array_agg(l.name), '{}') AS names,"  # noqa: S608  (constants only)
+        " coalesce(array_agg(l.revision), '{}') AS revisions FROM limits.limit l" + _LISTED
+    )
+    return row["now"], dict(zip(row["names"], row["revisions"], strict=True))
 
 
 def limit(name: str, *, db: Database | None = None) -> LimitState | None:
@@ -83,6 +108,7 @@ def _limit_state(row: DictRow) -> LimitState:
         if row["paused_at"]
         else None,
         oldest_asked_at=row["oldest_asked_at"],
+        next_expiry=row["next_expiry"],
         changed_at=row["changed_at"],
         revision=row["revision"],
         now=row["now"],

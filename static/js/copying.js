@@ -1,4 +1,4 @@
-// Copy buttons: what they copy stands in `data-copy`, encoded as in an address, what they say afterwards in `data-copied`.
+// Copy buttons: what they copy stands in `data-copy`, encoded as in an address (if empty, this page's), what they say afterwards in `data-copied`.
 import { say } from "./toasts.js";
 
 const SHOWN_FOR = 2000;
@@ -6,7 +6,7 @@ const SHOWN_FOR = 2000;
 document.addEventListener("click", async (click) => {
   const button = click.target.closest("button[data-copy]");
   if (!button || "copiedAt" in button.dataset) return;
-  await copy(decodeURIComponent(button.dataset.copy));
+  await copy(button.dataset.copy ? decodeURIComponent(button.dataset.copy) : location.href);
   const word = button.querySelector("[data-word]");
   const before = word.textContent;
   word.textContent = button.dataset.copied;

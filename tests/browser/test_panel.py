@@ -43,10 +43,10 @@ def test_the_numbers_stay_in_sight_beside_the_form(open_page: Open, declare: Dec
     assert figures["x"] + figures["width"] <= panel["x"]
     page.keyboard.press("Escape")
     expect(page.locator("#panel")).to_be_hidden()
-    expect(page.locator(":focus")).to_have_id("edit-limit")
+    expect(page.locator(":focus")).to_have_id("edit")
     page.keyboard.press("Enter")
     page.locator("#panel").get_by_role("link", name="Cancel").click()
-    expect(page.locator(":focus")).to_have_id("edit-limit")
+    expect(page.locator(":focus")).to_have_id("edit")
 
 
 def test_a_narrow_screen_has_the_page(open_page: Open, declare: Declare) -> None:
@@ -121,7 +121,7 @@ def test_a_warned_save_a_mistake_and_a_conflict_are_settled_in_the_panel(open_pa
     page.get_by_role("button", name="Save changes").click()
     expect(page.locator(".toast p")).to_have_text("Capacity is now 25.")
     expect(page.locator("#panel")).to_be_hidden()
-    expect(page.locator(":focus")).to_have_id("edit-limit")
+    expect(page.locator(":focus")).to_have_id("edit")
 
 
 def test_a_box_out_of_reach_keeps_what_was_typed(open_page: Open, declare: Declare) -> None:
