@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
+from urllib.parse import quote
 
 from limits import rules
 from limits.queries import LimitState, SlotRow, Start
@@ -88,6 +89,11 @@ class Row:
     def label(self) -> str:
         """The label."""
         return pieces.label(self.slot.label)
+
+    @property
+    def copied(self) -> str:
+        """The label as a script takes it to copy it."""
+        return quote(self.slot.label or "", safe="")
 
     @property
     def name(self) -> str:

@@ -314,7 +314,10 @@ if (page.fragment && mark) {
   button.addEventListener("click", pause);
   mark.querySelector(".live-act").addEventListener("click", retry);
   document.addEventListener("studio:toggle-pause", pause);
-  document.addEventListener("studio:refresh", refresh);
+  document.addEventListener("studio:refresh", (event) => {
+    event.preventDefault();
+    refresh();
+  });
   document.addEventListener("studio:changed", (event) => {
     event.preventDefault();
     refresh();

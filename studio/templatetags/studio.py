@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from django import template
+from django.contrib.messages.storage.base import Message
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.html import conditional_escape, escape, format_html, format_html_join
@@ -240,6 +241,21 @@ def run_link(run_id: str) -> SafeString:
 def sort_keys(limit: LimitState) -> SafeString:
     """Write what the list sorts a limit by, as attributes for scripts."""
     return format_html_join("", ' data-by-{}="{}"', order.keys(limit).items())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Undo:
+    """Where a form goes that takes a change back, and what it sends."""
+
+    action: str
+    token: str
+
+
+@register.filter
+def undo(message: Message) -> _Undo | None:
+    """Return the way back that a message carries (`studio.undoing.offer`), or none."""
+    action, _, token = (message.extra_tags or "").partition(" ")
+    return _Undo(action=action, token=token) if token else None
 
 
 @register.inclusion_tag("components/limit_tags.html")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from limits import engine, pool, rules
 from tests.browser.conftest import THEMES, Open, scrolls_sideways
@@ -101,7 +101,7 @@ def test_no_form_with_errors_or_warnings_has_a_barrier(
     check(page, "error")
     page.get_by_label("Capacity").fill("30")
     page.get_by_label("Max hold").fill("2h")
-    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#preview")).to_contain_text("45m to 2h for new slots.")
     check(page, "preview")
     page.get_by_label("Capacity").fill("2")
     page.get_by_role("button", name="Save changes").click()
