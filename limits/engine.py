@@ -62,6 +62,7 @@ __all__ = [
     "request",
     "reset",
     "resume",
+    "roll_up",
     "sweep",
     "withdraw",
     "withdraw_run",
@@ -73,6 +74,7 @@ PROCESS_LOCK_CLASS: Final = 1818846575
 """First key of the session lock by which a process proves that it lives; the second is its id from `join`."""
 
 _SWEEP_BATCH: Final = 500
+_ROLL_UP_BATCH: Final = 100_000
 _AUDITED: Final = frozenset({"studio", "cli", "api"})
 _FIELDS: Final = ("capacity", "max_hold")
 
@@ -314,6 +316,20 @@ def prune(*, keep_days: int = rules.RETENTION_DAYS, batch: int = 1_000, db: Data
     """Delete slots that ended more than `keep_days` days ago, at most `batch`; return how many."""
     deleted: int = _call("SELECT limits.prune(%s, %s) AS deleted", (keep_days, batch), db)["deleted"]
     return deleted
+
+
+def roll_up(*, batch: int = _ROLL_UP_BATCH, db: Database | None = None) -> bool:
+    """Write down each limit's history up to this minute; about `batch` ended slots of a limit at most.
+
+    Safe side by side, and idempotent. Return whether more is left, after a long time without a sweep.
+    """
+    left = False
+    for row in (db or default()).fetch("SELECT limits.begin_roll_up() AS id"):
+        with _passed_over(f"the history of limit number {row['id']}"):
+            until = _call("SELECT limits.settled_until(%s) AS until", (row["id"],), db)["until"]
+            more = _call("SELECT limits.roll_up(%s, %s, %s) AS more", (row["id"], until, batch), db)["more"]
+            left = left or more
+    return left
 
 
 def join(kind: str, *, name: str, db: Database | None = None) -> int:
