@@ -20,6 +20,8 @@ DATABASES = {"default": environment.database()}
 INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "channels",
+    "django_htmx",
     "limits",
     "studio",
 ]
@@ -36,6 +38,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
     "studio.middleware.ErrorPages",
 ]
 

@@ -151,8 +151,15 @@ def command_of(process: psutil.Process) -> list[str]:
 def gone(processes: list[psutil.Process]) -> None:
     """Wait until none of the processes runs any more."""
 
+    def runs(process: psutil.Process) -> bool:
+        try:
+            return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            # It went between the two questions.
+            return False
+
     def still() -> list[psutil.Process]:
-        return [p for p in processes if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
+        return [process for process in processes if runs(process)]
 
     eventually(lambda: not still(), why=f"still there: {[command_of(p) for p in still()]}")
 

@@ -185,10 +185,9 @@ def test_the_time_in_which_the_server_was_away_does_not_count(declare: Declare, 
     engine.sweep()
     let_gone_vanish(box)
     with box.connection() as connection:
-        # Found first on the path below, it says that the server has just come up.
+        # Found first on the path below, it says that the server came up as the question was asked.
         connection.execute(
-            "CREATE FUNCTION limits.pg_postmaster_start_time() RETURNS timestamptz LANGUAGE sql AS"
-            " $$ SELECT clock_timestamp() $$"
+            "CREATE FUNCTION limits.pg_postmaster_start_time() RETURNS timestamptz LANGUAGE sql AS $$ SELECT now() $$"
         )
     try:
         restarted = pool.Database(f"{box.url}&options=-c%20search_path%3Dlimits,pg_catalog", size=1)

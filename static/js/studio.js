@@ -1,0 +1,1 @@
+// Starts what a page with scripts has beyond its forms and links; each module stands alone.
