@@ -3,25 +3,45 @@
 Instants are aware `datetime`s by the database's clock; durations are whole milliseconds.
 """
 
+from limits.queries.of_history import RANGES, history, sparklines
 from limits.queries.of_limits import changes, limit, limits, near_names
 from limits.queries.of_runs import ahead, held_by_run, near, slots_of_run, workflows
 from limits.queries.of_slots import expiries, head, last_expiry, slot, slots
-from limits.queries.values import Change, Health, LimitState, Page, Pause, Setting, SlotRow, Workflow
+from limits.queries.values import (
+    Change,
+    Health,
+    History,
+    LimitState,
+    Page,
+    Pause,
+    Point,
+    Range,
+    Setting,
+    SlotRow,
+    Spark,
+    Workflow,
+)
 
 __all__ = [
+    "RANGES",
     "Change",
     "Health",
+    "History",
     "LimitState",
     "Page",
     "Pause",
+    "Point",
+    "Range",
     "Setting",
     "SlotRow",
+    "Spark",
     "Workflow",
     "ahead",
     "changes",
     "expiries",
     "head",
     "held_by_run",
+    "history",
     "last_expiry",
     "limit",
     "limits",
@@ -30,5 +50,6 @@ __all__ = [
     "slot",
     "slots",
     "slots_of_run",
+    "sparklines",
     "workflows",
 ]
