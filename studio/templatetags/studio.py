@@ -1,5 +1,6 @@
 """The pieces that pages are made of: figures, instants, bars, states. `{% load studio %}`."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -10,8 +11,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from limits import durations
-from limits.queries import Health, LimitState
-from studio import bars, wording
+from limits.queries import Health, LimitState, Spark
+from studio import bars, charts, wording
 
 register = template.Library()
 
@@ -32,6 +33,13 @@ STATUS_ICONS: Final = {
     "failed": "cross",
     "cancelled": "crossed",
 }
+MARK_ICONS: Final = {
+    "edits": "down",
+    "pauses": "pause",
+    "resumes": "play",
+    "by_hand": "cross",
+    "expired": "ring",
+}
 SLOT_ICONS: Final = {"busy": "busy", "reserved": "reserved", "waiting": "hollow", "released": "ring"}
 """Any other state of a slot is an end without a release."""
 ICONS: Final = frozenset(
@@ -39,6 +47,7 @@ ICONS: Final = frozenset(
         *HEALTH_ICONS.values(),
         *STATUS_ICONS.values(),
         *SLOT_ICONS.values(),
+        *MARK_ICONS.values(),
         *("warn", "arrow", "sort-up", "sort-down"),
     }
 )
@@ -108,6 +117,23 @@ def instant(at: datetime | None, now: datetime | None = None) -> str:
     )
 
 
+@register.simple_tag
+def minute(at: datetime, now: datetime) -> str:
+    """Write a `<time>` in UTC to the minute; the day only if it is not `now`'s."""
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        wording.clock_machine(at),
+        wording.clock_full(at),
+        wording.minute(at, now),
+    )
+
+
+@register.filter
+def tick(at: datetime) -> str:
+    """Write an instant under an axis."""
+    return wording.tick(at)
+
+
 @register.filter
 def instant_full(at: datetime) -> str:
     """Write an instant in UTC with its day and year, for what outlives the day: "2 Dec 2026, 14:32:08 UTC"."""
@@ -145,6 +171,12 @@ def run_status(status: str) -> SafeString:
 def slot_state(state: str) -> SafeString:
     """Write the state of a slot as shape and word: "Timed out"."""
     return format_html("{}{}", icon(SLOT_ICONS.get(state, "crossed")), state.replace("_", " ").capitalize())
+
+
+@register.filter
+def mark_icon(kind: str) -> str:
+    """Return the shape of a mark in a limit's history."""
+    return MARK_ICONS[kind]
 
 
 @register.simple_tag
@@ -212,6 +244,12 @@ def _occupancy(limit: LimitState) -> str:
     reserved = f" and {wording.grouped(limit.reserved)} reserved" if limit.reserved else ""
     over = f", {wording.grouped(limit.over)} over" if limit.over else ""
     return f"{wording.grouped(limit.busy)} busy{reserved} of {wording.grouped(limit.capacity.effective)}{over}"
+
+
+@register.inclusion_tag("components/sparkline.html")
+def sparkline(sparks: Mapping[str, Sequence[Spark | None]], name: str) -> dict[str, Any]:
+    """Draw what was held in the last hour, if anything is known; with the highest for who does not see it."""
+    return {"spark": charts.sparkline(sparks.get(name, []))}
 
 
 @register.inclusion_tag("components/meter.html")

@@ -13,7 +13,7 @@ from limits import engine, queries
 from limits.engine import Edited
 from limits.errors import ChangedMeanwhileError, InvalidValueError, UnknownLimitError
 from limits.queries import LimitState
-from studio import listing, outcomes, previews, sections, sentences
+from studio import history, listing, outcomes, previews, sections, sentences
 from studio.forms import EditForm, ReasonForm, ResetForm
 from studio.previews import Preview
 from studio.security import actor
@@ -30,12 +30,14 @@ def index(request: HttpRequest) -> HttpResponse:
     found = listing.found(everything, q)
     chosen = listing.filter_of(asked(request, "show"))
     shown = listing.ordered([limit for limit in found if chosen.matches(limit)], sort)
+    page = listing.page(shown, request.GET.get("page"))
     context = {
         "everything": everything,
         "summary": listing.summary(everything),
         "over": sum(limit.over > 0 for limit in everything),
         "waiting": any(limit.waiting for limit in everything),
-        "page": listing.page(shown, request.GET.get("page")),
+        "page": page,
+        "sparks": queries.sparklines([limit.name for limit in page]),
         "filters": listing.filter_links(found, chosen),
         "chosen": chosen,
         "heads": listing.column_heads(sort),
@@ -57,6 +59,7 @@ def detail(request: HttpRequest, name: str) -> HttpResponse:
         raise Http404("This part of the list is not there.") from error
     context = {
         "limit": limit,
+        "history": history.section(limit, asked(request, "range")),
         "standing": sentences.standing(limit, _expiry(limit, limit.over + 1)),
         "overdue": sentences.overdue(_expiry(limit, 1), limit.now),
         "lists": lists,
