@@ -9,7 +9,7 @@ from typing import Final
 from django.utils.translation import gettext, ngettext
 
 from limits import queries
-from limits.queries import RANGES, History, LimitState, Point
+from limits.queries import RANGES, History, LimitState, Point, Range
 from studio import charts, wording
 from studio.charts import Chart
 from studio.wording import grouped, minute
@@ -61,7 +61,11 @@ class Section:
 def section(limit: LimitState, asked: str) -> Section:
     """Read and lay out a limit's history over the range `asked`; an unknown one is the last hour."""
     of = RANGES.get(asked, RANGES[DEFAULT])
-    history = queries.history(limit.name, of)
+    return told(queries.history(limit.name, of), of, limit.now)
+
+
+def told(history: History | None, of: Range, now: datetime) -> Section:
+    """Lay out a history as the page shows it."""
     known = [point for point in history.points if point] if history else []
     drawn = history if history and known else None
     return Section(
@@ -74,7 +78,7 @@ def section(limit: LimitState, asked: str) -> Section:
         resolution=_resolution(of.key),
         figures=_figures(drawn, known) if drawn else [],
         rows=_rows(drawn) if drawn else [],
-        now=limit.now,
+        now=now,
     )
 
 
