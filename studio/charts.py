@@ -14,7 +14,7 @@ from limits.queries import History, Point, Spark
 
 SIZES: Final = {"wide": 1180, "middle": 704, "narrow": 320}
 """Widths of the drawings of which the stylesheet shows one."""
-LEFT: Final = 52
+LEFT: Final = 62
 """Room for the figures of the scales, "100,000"."""
 RIGHT: Final = 8
 TOP: Final = 18

@@ -1,9 +1,15 @@
 // Reads a limit's history point by point, under the pointer or with the arrow keys; the words are the table's.
 
 const PAGE = 10;
+// Which point each drawing stands at; what a swap brings knows nothing of it.
+const places = new WeakMap();
 
 lift();
 document.addEventListener("htmx:after:swap", lift);
+// What makes it a slider stays through a swap, or the focus would go with it.
+window.htmx?.registerExtension("history", {
+  htmx_before_morph_attr: (element) => !element.matches(".chart-frame"),
+});
 document.addEventListener("pointermove", (event) => {
   const frame = frameOf(event.target);
   if (frame) read(frame, under(frame, event.clientX));
@@ -41,6 +47,7 @@ function lift() {
     frame.setAttribute("aria-valuemax", last);
     frame.setAttribute("aria-valuenow", shown);
     frame.setAttribute("aria-valuetext", said(frame, shown));
+    if (document.activeElement === frame) read(frame, shown);
   }
 }
 
@@ -53,7 +60,7 @@ function count(frame) {
 }
 
 function at(frame) {
-  return Number(frame.getAttribute("aria-valuenow") ?? count(frame) - 1);
+  return places.get(frame) ?? count(frame) - 1;
 }
 
 // A stretch without data is one row, which stands for all points from its own on.
@@ -73,6 +80,7 @@ function under(frame, clientX) {
 
 function read(frame, point) {
   const text = said(frame, point);
+  places.set(frame, point);
   frame.setAttribute("aria-valuenow", point);
   frame.setAttribute("aria-valuetext", text);
   frame.closest(".history").querySelector(".chart-reading").textContent = text;
