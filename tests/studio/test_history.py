@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 
 from limits import engine, rules
@@ -159,3 +160,10 @@ def test_the_list_shows_the_last_hour_of_each_limit(studio: Client, an_hour: Non
     assert '<svg class="spark"' in calls
     assert "at most 2 held" in text(calls)
     assert "spark" not in re.sub('class="c-spark"', "", quiet)
+
+
+def test_the_section_is_drawn_alone_as_in_the_page(studio: Client, an_hour: None) -> None:
+    """One rendering for the whole page and for its part."""
+    page = studio.get("/limits/calls/?range=6h")
+    alone = render_to_string("limits/history.html#history", {"history": page.context["history"]}, page.wsgi_request)
+    assert alone.strip() == part(page)
