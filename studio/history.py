@@ -116,10 +116,10 @@ def _notes(history: History) -> list[str]:
 
 def _resolution(key: str) -> str:
     return {
-        "1h": gettext("One point per minute, the highest value of each. The axis is in UTC."),
-        "6h": gettext("One point every 5 minutes, the highest value of each. The axis is in UTC."),
-        "24h": gettext("One point every 15 minutes, the highest value of each. The axis is in UTC."),
-        "7d": gettext("One point every 2 hours, the highest value of each. The axis is in UTC."),
+        "1h": gettext("One point per minute, the highest value of each. Times are in UTC."),
+        "6h": gettext("One point every 5 minutes, the highest value of each. Times are in UTC."),
+        "24h": gettext("One point every 15 minutes, the highest value of each. Times are in UTC."),
+        "7d": gettext("One point every 2 hours, the highest value of each. Times are in UTC."),
     }[key]
 
 

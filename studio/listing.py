@@ -1,5 +1,6 @@
 """The list of limits as an operator asks for it: found, filtered, sorted. Pure, over what one query returned."""
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -8,7 +9,7 @@ from typing import Any, Final
 from django.core.paginator import Page, Paginator
 
 from limits.queries import Health, LimitState
-from studio.templatetags.studio import counted, grouped
+from studio.wording import counted, grouped
 
 UNPAGED_MAX: Final = 200
 """Up to so many limits stand on one page."""
@@ -118,6 +119,17 @@ COLUMNS: Final = (
 )
 
 
+def sort_keys(limit: LimitState) -> dict[str, float]:
+    """Return what a limit is sorted by, in numbers: a browser tells by them whether a drawn order still holds."""
+    severity = _SEVERITY.index(limit.health)
+    return {
+        "busy": limit.held / limit.capacity.effective,
+        "waiting": limit.waiting,
+        "oldest": -limit.oldest_asked_at.timestamp() if limit.oldest_asked_at else -math.inf,
+        "state": severity * 1e12 - limit.over * 1e6 - limit.waiting,
+    }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sorted:
     """How one column head stands: `sort` is what its link asks for; `order` the value of `aria-sort`, if any."""
@@ -146,7 +158,7 @@ def filter_of(key: str) -> Filter:
     return next((f for f in FILTERS if f.key == key), FILTERS[0])
 
 
-def filter_links(limits: list[LimitState], chosen: Filter) -> list[Counted]:
+def filter_links(limits: list[LimitState], chosen: Filter | None) -> list[Counted]:
     """Return the filters to offer, with their counts."""
     counted = [Counted(filter=f, count=sum(map(f.matches, limits)), chosen=f is chosen) for f in FILTERS]
     return [c for c in counted if c.count or c.chosen or not c.filter.rare]
@@ -196,13 +208,22 @@ class Said:
 def summary(limits: list[LimitState]) -> list[Said]:
     """Say how the box stands: how many limits, what is wrong with how many, how many runs wait."""
     waiting = sum(limit.waiting for limit in limits)
-    parts = [Said(text=counted(len(limits), "limit,limits"), key="")]
+    parts = [Said(text=counted(len(limits), "limit", "limits"), key="")]
     for key, words in _TROUBLE.items():
         if count := sum(map(filter_of(key).matches, limits)):
             parts.append(Said(text=f"{grouped(count)} {words}", key=key))
     if waiting:
-        return [*parts, Said(text=f"{counted(waiting, 'run,runs')} waiting", key="waiting")]
+        return [*parts, Said(text=f"{counted(waiting, 'run', 'runs')} waiting", key="waiting")]
     return [*parts, Said(text="nothing waiting", key=None)]
+
+
+def summed_up(limits: list[LimitState]) -> dict[str, Any]:
+    """Return what the head of the list, the page's title and its icon are drawn from."""
+    return {
+        "summary": summary(limits),
+        "over": sum(limit.over > 0 for limit in limits),
+        "waiting": any(limit.waiting for limit in limits),
+    }
 
 
 def page(limits: list[LimitState], number: str | None) -> Page[LimitState]:

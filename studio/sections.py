@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from limits import queries
 from limits.queries import Health, LimitState, SlotRow
-from studio import rows
+from studio import rows, sentences
 
 # Search results may lie far apart in the queue; the times of so many places are looked up for them, no more.
 _PLACES_MAX: Final = 1_000
@@ -32,6 +32,23 @@ class Sections:
     busy: Section
     reserved: Section
     queue: Section
+
+
+def head(limit: LimitState) -> dict[str, Any]:
+    """Return what the head of a limit's page is drawn from."""
+    return {
+        "limit": limit,
+        "standing": sentences.standing(limit, expiry(limit, limit.over + 1)),
+        "overdue": sentences.overdue(expiry(limit, 1), limit.now),
+    }
+
+
+def expiry(limit: LimitState, place: int) -> datetime | None:
+    """Return when the slot expires that stands at this place among the busy ones, the soonest to expire first."""
+    if not 1 <= place <= limit.busy:
+        return None
+    found = queries.expiries(limit.name, skip=place - 1, count=1)
+    return found[0] if found else None
 
 
 def read(limit: LimitState, asked: Mapping[str, str], *, q: str, order: str) -> Sections:

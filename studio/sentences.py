@@ -98,6 +98,8 @@ def how_it_ended(slot: SlotRow, now: datetime) -> SafeString:
             return format_html("{} released it at {}.", slot.ended_by or "Somebody", at)
         case "expired":
             return format_html("Max hold took it back at {}.", at)
+        case "waiting" | "reserved" | "busy":
+            return SafeString("Not confirmed · moved to the end of the queue.")
         case "timed_out":
             return format_html("It was never handed out: the run's wait timed out at {}.", at)
         case _:

@@ -4,7 +4,7 @@ Instants are aware `datetime`s by the database's clock; durations are whole mill
 """
 
 from limits.queries.of_history import RANGES, history, sparklines
-from limits.queries.of_limits import changes, limit, limits, near_names
+from limits.queries.of_limits import changes, limit, limits, near_names, revisions
 from limits.queries.of_runs import ahead, held_by_run, near, slots_of_run, workflows
 from limits.queries.of_slots import expiries, head, last_expiry, slot, slots
 from limits.queries.values import (
@@ -47,6 +47,7 @@ __all__ = [
     "limits",
     "near",
     "near_names",
+    "revisions",
     "slot",
     "slots",
     "slots_of_run",

@@ -1,6 +1,8 @@
 """Reads of limits, and of the record of what was changed about them."""
 
 import difflib
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Final, LiteralString
 
 from psycopg.rows import DictRow
@@ -27,10 +29,28 @@ _LIMITS: Final = """
 """
 
 
-def limits(*, db: Database | None = None) -> list[LimitState]:
-    """Return every limit from A to Z; one that is no longer declared only while it has slots (D8)."""
-    rows = (db or default()).fetch(_LIMITS + " WHERE l.declared OR l.busy + l.reserved + l.waiting > 0 ORDER BY l.name")
+_LISTED: Final = " WHERE (l.declared OR l.busy + l.reserved + l.waiting > 0)"
+
+
+def limits(*, names: Sequence[str] | None = None, db: Database | None = None) -> list[LimitState]:
+    """Return every limit from A to Z; one that is no longer declared only while it has slots (D8).
+
+    `names` leaves out all others.
+    """
+    if names is None:
+        rows = (db or default()).fetch(_LIMITS + _LISTED + " ORDER BY l.name")
+    else:
+        rows = (db or default()).fetch(_LIMITS + _LISTED + " AND l.name = ANY(%s) ORDER BY l.name", (list(names),))
     return [_limit_state(row) for row in rows]
+
+
+def revisions(*, db: Database | None = None) -> tuple[datetime, dict[str, int]]:
+    """Return the box's time, and the revision of every limit that `limits` returns: it moves with each change."""
+    (row,) = (db or default()).fetch(
+        "SELECT limits.clock() AS now, coalesce(array_agg(l.name), '{}') AS names,"  # noqa: S608  (constants only)
+        " coalesce(array_agg(l.revision), '{}') AS revisions FROM limits.limit l" + _LISTED
+    )
+    return row["now"], dict(zip(row["names"], row["revisions"], strict=True))
 
 
 def limit(name: str, *, db: Database | None = None) -> LimitState | None:

@@ -1,14 +1,25 @@
 // Reads a limit's history point by point, under the pointer or with the arrow keys; the words are the table's.
 
 const PAGE = 10;
+const FRESH = 60_000; // There is nothing new in it more often.
+let drawn = Date.now();
 // Which point each drawing stands at; what a swap brings knows nothing of it.
 const places = new WeakMap();
 
 lift();
 document.addEventListener("htmx:after:swap", lift);
 // What makes it a slider stays through a swap, or the focus would go with it.
+// A row that the socket brings knows no last hour: the one on the page stays.
 window.htmx?.registerExtension("history", {
   htmx_before_morph_attr: (element) => !element.matches(".chart-frame"),
+  htmx_before_morph_node: (element, { newNode }) => !newNode.matches?.(".c-spark[data-kept]"),
+});
+// Whenever the page is brought up to date, and not held still, the history is too, once a minute.
+document.addEventListener("studio:drawn", () => {
+  const section = document.getElementById("history");
+  if (!section || Date.now() - drawn < FRESH) return;
+  drawn = Date.now();
+  htmx.ajax("GET", section.dataset.fragment + location.search, { target: section, swap: "outerMorph" });
 });
 document.addEventListener("pointermove", (event) => {
   const frame = frameOf(event.target);

@@ -6,13 +6,14 @@ from datetime import datetime
 from typing import Any, Final
 
 from django import template
+from django.templatetags.static import static
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from limits import durations
 from limits.queries import Health, LimitState, Spark
-from studio import bars, charts, wording
+from studio import bars, charts, listing, wording
 
 register = template.Library()
 
@@ -105,6 +106,42 @@ def elapsed_to(start: datetime | None, end: datetime | None) -> str:
 
 
 @register.simple_tag
+def since(start: datetime | None, now: datetime, *, short: bool = False) -> str:
+    """Write the time from `start` to now as a figure that ticks on in the browser; "–" for none."""
+    if start is None:
+        return wording.NOTHING
+    said = (duration_short if short else duration)(wording.milliseconds(start, now))
+    return format_html(
+        '<span class="tick"{} data-since="{}">{}</span>',
+        SafeString(" data-short") if short else "",
+        wording.clock_machine(start),
+        said,
+    )
+
+
+@register.simple_tag
+def left(end: datetime, now: datetime) -> str:
+    """Write the time from now to `end` as a figure that ticks on in the browser."""
+    return format_html(
+        '<span class="tick" data-until="{}">{}</span>',
+        wording.clock_machine(end),
+        duration(wording.milliseconds(now, end)),
+    )
+
+
+@register.filter
+def machine(at: datetime) -> str:
+    """Write an instant for scripts: "2026-12-02T14:32:08.250Z"."""
+    return wording.clock_machine(at)
+
+
+@register.simple_tag
+def static_icons() -> str:
+    """Name the page's three icons for scripts, which change them with what they stand for."""
+    return " ".join(f"{name}={static(f'icons/{name}.svg')}" for name in ("calm", "waiting", "over"))
+
+
+@register.simple_tag
 def instant(at: datetime | None, now: datetime | None = None) -> str:
     """Write a `<time>` in UTC with the full instant as its tooltip; the day only if it is not `now`'s."""
     if at is None:
@@ -119,13 +156,8 @@ def instant(at: datetime | None, now: datetime | None = None) -> str:
 
 @register.simple_tag
 def minute(at: datetime, now: datetime) -> str:
-    """Write a `<time>` in UTC to the minute; the day only if it is not `now`'s."""
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>',
-        wording.clock_machine(at),
-        wording.clock_full(at),
-        wording.minute(at, now),
-    )
+    """Write an instant in UTC to the minute; the day only if it is not `now`'s."""
+    return wording.minute(at, now)
 
 
 @register.filter
@@ -162,6 +194,12 @@ def health(limit: LimitState) -> SafeString:
 
 
 @register.simple_tag
+def health_words(limit: LimitState) -> str:
+    """Write a limit's state in words alone."""
+    return _said(limit)
+
+
+@register.simple_tag
 def run_status(status: str) -> SafeString:
     """Write the status of a run or a step as shape and word: "Running"."""
     return format_html('<span class="health run-{}">{}{}</span>', status, icon(STATUS_ICONS[status]), status.title())
@@ -193,6 +231,12 @@ def _said(limit: LimitState) -> str:
             return f"Paused, {wording.grouped(limit.busy)} finishing"
         case state:
             return str(state)
+
+
+@register.simple_tag
+def sort_keys(limit: LimitState) -> SafeString:
+    """Write what the list sorts a limit by, as attributes for scripts."""
+    return format_html_join("", ' data-by-{}="{}"', listing.sort_keys(limit).items())
 
 
 @register.inclusion_tag("components/limit_tags.html")

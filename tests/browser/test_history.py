@@ -133,3 +133,34 @@ def test_on_paper_the_table_is_open(open_page: Open, call_center: dict[str, str]
     page.emulate_media(media="print")
     assert row.is_visible()
     assert not page.locator("#history .filters").is_visible()
+
+
+def test_a_row_that_is_pushed_keeps_its_last_hour(open_page: Open, call_center: dict[str, str]) -> None:
+    """S5: counts move with each change, the drawing of the hour beside them stays."""
+    page = open_page("/limits/")
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    row = page.locator("#limit-nightly-export")
+    drawn = row.locator(".spark-held").get_attribute("d")
+    assert drawn
+    engine.request("nightly-export", key="one-more")
+    expect(row.locator(".c-waiting")).to_have_text("1")
+    expect(row.locator(".spark-held")).to_have_attribute("d", drawn)
+
+
+def test_an_open_page_draws_the_history_anew_once_a_minute(open_page: Open, call_center: dict[str, str]) -> None:
+    """S5: with the rest of the page, but not more often."""
+    page = open_page("/limits/webhook_retry/?range=6h")
+    fetched: list[str] = []
+    page.on("request", lambda asked: fetched.append(asked.url) if "/history/" in asked.url else None)
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    expect(page.locator("#history")).to_contain_text("No history yet.")
+    page.clock.install()
+    engine.request("webhook_retry", key="first")
+    expect(page.locator("#busy .c-held")).to_have_count(1 + 1)
+    assert fetched == []
+    page.clock.fast_forward(61_000)
+    engine.request("webhook_retry", key="second")
+    expect(page.locator("#busy .c-held")).to_have_count(1 + 2)
+    page.wait_for_function("performance.getEntriesByType('resource').some((r) => r.name.includes('/history/'))")
+    assert [url.partition("/live/")[2] for url in fetched] == ["limits/webhook_retry/history/?range=6h"]
+    expect(page.locator("#history")).to_contain_text("No history yet.")

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.template.loader import render_to_string
 from django.test import Client
 
 from limits import engine, rules
@@ -162,8 +161,12 @@ def test_the_list_shows_the_last_hour_of_each_limit(studio: Client, an_hour: Non
     assert "spark" not in re.sub('class="c-spark"', "", quiet)
 
 
-def test_the_section_is_drawn_alone_as_in_the_page(studio: Client, an_hour: None) -> None:
-    """One rendering for the whole page and for its part."""
+def test_an_open_page_fetches_the_section_as_the_page_has_it(studio: Client, an_hour: None) -> None:
+    """One rendering for the whole page and for its part, on an address of its own."""
     page = studio.get("/limits/calls/?range=6h")
-    alone = render_to_string("limits/history.html#history", {"history": page.context["history"]}, page.wsgi_request)
-    assert alone.strip() == part(page)
+    section = re.search(r'data-fragment="([^"]*/history/)"', part(page))
+    assert section is not None
+    alone = studio.get(section[1] + "?range=6h")
+    assert "no-store" in alone["Cache-Control"]
+    assert alone.content.decode().strip() == part(page)
+    assert studio.get("/live/limits/nothing/history/").status_code == 404
