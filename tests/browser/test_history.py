@@ -159,8 +159,8 @@ def test_an_open_page_draws_the_history_anew_once_a_minute(open_page: Open, call
     expect(page.locator("#busy .c-held")).to_have_count(1 + 1)
     assert fetched == []
     page.clock.fast_forward(61_000)
-    engine.request("webhook_retry", key="second")
-    expect(page.locator("#busy .c-held")).to_have_count(1 + 2)
-    page.wait_for_function("performance.getEntriesByType('resource').some((r) => r.name.includes('/history/'))")
+    with page.expect_response(lambda answer: "/history/" in answer.url) as fetch:
+        engine.request("webhook_retry", key="second")
+    assert fetch.value.ok
     assert [url.partition("/live/")[2] for url in fetched] == ["limits/webhook_retry/history/?range=6h"]
     expect(page.locator("#history")).to_contain_text("No history yet.")
