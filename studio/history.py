@@ -10,9 +10,10 @@ from django.utils.translation import gettext, ngettext
 
 from limits import queries
 from limits.queries import RANGES, History, LimitState, Point, Range
+from limits.wording import grouped
 from studio import charts, wording
 from studio.charts import Chart
-from studio.wording import grouped, minute
+from studio.wording import minute
 
 DEFAULT: Final = "1h"
 

@@ -1,31 +1,21 @@
 """The list of limits as an operator asks for it: found, filtered, sorted. Pure, over what one query returned."""
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
 from django.core.paginator import Page, Paginator
+from django.utils.functional import Promise
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
-from limits.queries import Health, LimitState
-from studio.wording import counted, grouped
+from limits.queries import LimitState
+from studio.order import severity
+from studio.templatetags.studio import grouped
 
 UNPAGED_MAX: Final = 200
 """Up to so many limits stand on one page."""
 PAGE_SIZE: Final = 100
-
-# What wants a person first. An anomaly stands before what somebody decided, that before plain load.
-_SEVERITY: Final = (
-    Health.STUCK,
-    Health.OVER,
-    Health.PAUSED,
-    Health.FULL,
-    Health.FILLING,
-    Health.UNDECLARED,
-    Health.OPEN,
-    Health.IDLE,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,61 +26,69 @@ class Filter:
     """
 
     key: str
-    word: str
-    none: str
+    word: str | Promise
+    none: str | Promise
     matches: Callable[[LimitState], bool]
     rare: bool = False
 
 
 FILTERS: Final = (
-    Filter(key="", word="All", none="There are no limits.", matches=lambda _: True),
+    Filter(key="", word=gettext_lazy("All"), none=gettext_lazy("There are no limits."), matches=lambda _: True),
     Filter(
         key="waiting",
-        word="Waiting",
-        none="No run is waiting for a limit.",
+        word=gettext_lazy("Waiting"),
+        none=gettext_lazy("No run is waiting for a limit."),
         matches=lambda x: x.waiting > 0,
     ),
     Filter(
         key="full",
-        word="Full",
-        none="No limit is full.",
+        word=gettext_lazy("Full"),
+        none=gettext_lazy("No limit is full."),
         matches=lambda x: x.held == x.capacity.effective,
     ),
     Filter(
         key="over",
-        word="Over",
-        none="No limit is over capacity.",
+        word=gettext_lazy("Over"),
+        none=gettext_lazy("No limit is over capacity."),
         matches=lambda x: x.over > 0,
     ),
     Filter(
         key="paused",
-        word="Paused",
-        none="No limit is paused.",
+        word=gettext_lazy("Paused"),
+        none=gettext_lazy("No limit is paused."),
         matches=lambda x: x.paused,
         rare=True,
     ),
     Filter(
         key="stuck",
-        word="Not handing out",
-        none="Every limit hands out its free slots.",
-        matches=lambda x: x.health is Health.STUCK,
+        word=gettext_lazy("Not handing out"),
+        none=gettext_lazy("Every limit hands out its free slots."),
+        matches=lambda x: x.stuck,
+        rare=True,
+    ),
+    Filter(
+        key="overdue",
+        word=gettext_lazy("Overdue"),
+        none=gettext_lazy("No slot is overdue."),
+        matches=lambda x: x.overdue,
         rare=True,
     ),
     Filter(
         key="override",
-        word="Override",
-        none="No limit has an override.",
+        word=gettext_lazy("Override"),
+        none=gettext_lazy("No limit has an override."),
         matches=lambda x: x.overridden,
     ),
 )
 
 
 # What the summary counts beside all limits and all waiting runs, the gravest first.
-_TROUBLE: Final = {
-    "stuck": "not handing out",
-    "over": "over capacity",
-    "paused": "paused",
-    "full": "full",
+_TROUBLE: Final[dict[str, Callable[[int], str]]] = {
+    "stuck": lambda count: ngettext("%(count)s not handing out", "%(count)s not handing out", count),
+    "overdue": lambda count: ngettext("%(count)s overdue", "%(count)s overdue", count),
+    "over": lambda count: ngettext("%(count)s over capacity", "%(count)s over capacity", count),
+    "paused": lambda count: ngettext("%(count)s paused", "%(count)s paused", count),
+    "full": lambda count: ngettext("%(count)s full", "%(count)s full", count),
 }
 
 
@@ -113,21 +111,10 @@ COLUMNS: Final = (
     ),
     Column(
         key="state",
-        by=lambda x: (_SEVERITY.index(x.health), -x.over, -x.waiting),
+        by=lambda x: (severity(x.health), -x.over, -x.waiting),
         falling=False,
     ),
 )
-
-
-def sort_keys(limit: LimitState) -> dict[str, float]:
-    """Return what a limit is sorted by, in numbers: a browser tells by them whether a drawn order still holds."""
-    severity = _SEVERITY.index(limit.health)
-    return {
-        "busy": limit.held / limit.capacity.effective,
-        "waiting": limit.waiting,
-        "oldest": -limit.oldest_asked_at.timestamp() if limit.oldest_asked_at else -math.inf,
-        "state": severity * 1e12 - limit.over * 1e6 - limit.waiting,
-    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,13 +195,18 @@ class Said:
 def summary(limits: list[LimitState]) -> list[Said]:
     """Say how the box stands: how many limits, what is wrong with how many, how many runs wait."""
     waiting = sum(limit.waiting for limit in limits)
-    parts = [Said(text=counted(len(limits), "limit", "limits"), key="")]
+    parts = [_said(ngettext("%(count)s limit", "%(count)s limits", len(limits)), len(limits), "")]
     for key, words in _TROUBLE.items():
         if count := sum(map(filter_of(key).matches, limits)):
-            parts.append(Said(text=f"{grouped(count)} {words}", key=key))
+            parts.append(_said(words(count), count, key))
     if waiting:
-        return [*parts, Said(text=f"{counted(waiting, 'run', 'runs')} waiting", key="waiting")]
-    return [*parts, Said(text="nothing waiting", key=None)]
+        runs = ngettext("%(count)s run waiting", "%(count)s runs waiting", waiting)
+        return [*parts, _said(runs, waiting, "waiting")]
+    return [*parts, Said(text=gettext("nothing waiting"), key=None)]
+
+
+def _said(text: str, count: int, key: str) -> Said:
+    return Said(text=text % {"count": grouped(count)}, key=key)
 
 
 def summed_up(limits: list[LimitState]) -> dict[str, Any]:

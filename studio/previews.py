@@ -7,8 +7,7 @@ from typing import Final
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from limits.queries import LimitState
-from studio.sentences import latest
+from limits.queries import LimitState, latest
 from studio.templatetags.studio import change, counted, grouped, instant, setting
 
 _JUMP: Final = 10

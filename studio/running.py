@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from limits.queries import SlotRow
+from limits.wording import grouped
 from stackbone.runs import STATUSES, Run, RunRow, Step
 from studio import wording
 
@@ -133,4 +134,4 @@ def pretty(value: Any) -> str:
     text = json.dumps(value, indent=2, ensure_ascii=False)
     if len(text) <= SHOWN_MAX:
         return text
-    return f"{text[:SHOWN_MAX]}\n… {wording.grouped(len(text) - SHOWN_MAX)} more characters"
+    return f"{text[:SHOWN_MAX]}\n… {grouped(len(text) - SHOWN_MAX)} more characters"

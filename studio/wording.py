@@ -1,6 +1,6 @@
 """How numbers, durations and instants read on a page.
 
-Durations come in as whole milliseconds; `limits.durations` writes those that the command line shares.
+Durations come in as whole milliseconds; `limits.durations` and `limits.wording` write what the command line shares.
 """
 
 import re
@@ -24,16 +24,6 @@ _BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters and marks that draw nothing."""
 
 _UNITS: Final = ((DAY, "d"), (HOUR, "h"), (MINUTE, "m"), (SECOND, "s"))
-
-
-def grouped(number: int) -> str:
-    """Write a whole number with its thousands apart: "100,000"."""
-    return f"{number:,}"
-
-
-def counted(number: int, one: str, many: str) -> str:
-    """Write a number with its noun: "1 run", "9,261 runs"."""
-    return f"{grouped(number)} {one if number == 1 else many}"
 
 
 def shortened(text: str) -> str:
@@ -63,15 +53,6 @@ def duration_short(length: int) -> str:
     """Write a figure in its largest unit alone: "14s", "26m", "23h", "2d"."""
     size, letter = next((unit for unit in _UNITS if length >= unit[0]), _UNITS[-1])
     return f"{length // size}{letter}"
-
-
-def clock(at: datetime, *, now: datetime | None = None) -> str:
-    """Write an instant in UTC: "14:32:08 UTC" on the day of `now`, else "1 Dec 14:32 UTC"."""
-    at = at.astimezone(UTC)
-    if now is not None and at.date() == now.astimezone(UTC).date():
-        return f"{at:%H:%M:%S} UTC"
-    year = f" {at.year}" if now is not None and at.year != now.astimezone(UTC).year else ""
-    return f"{at.day} {at:%b}{year} {at:%H:%M} UTC"
 
 
 def minute(at: datetime, now: datetime) -> str:

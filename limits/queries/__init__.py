@@ -5,6 +5,7 @@ Instants are aware `datetime`s by the database's clock; durations are whole mill
 
 from limits.queries.of_history import RANGES, history, sparklines
 from limits.queries.of_limits import changes, limit, limits, near_names, revisions
+from limits.queries.of_queue import every, latest, next_move, queue, start, starts
 from limits.queries.of_runs import ahead, held_by_run, near, slots_of_run, workflows
 from limits.queries.of_slots import expiries, head, last_expiry, slot, slots
 from limits.queries.values import (
@@ -19,6 +20,8 @@ from limits.queries.values import (
     Setting,
     SlotRow,
     Spark,
+    Start,
+    Unbounded,
     Workflow,
 )
 
@@ -35,22 +38,30 @@ __all__ = [
     "Setting",
     "SlotRow",
     "Spark",
+    "Start",
+    "Unbounded",
     "Workflow",
     "ahead",
     "changes",
+    "every",
     "expiries",
     "head",
     "held_by_run",
     "history",
     "last_expiry",
+    "latest",
     "limit",
     "limits",
     "near",
     "near_names",
+    "next_move",
+    "queue",
     "revisions",
     "slot",
     "slots",
     "slots_of_run",
     "sparklines",
+    "start",
+    "starts",
     "workflows",
 ]

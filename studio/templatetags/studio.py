@@ -1,6 +1,6 @@
 """The pieces that pages are made of: figures, instants, bars, states. `{% load studio %}`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -8,12 +8,15 @@ from typing import Any, Final
 from django import template
 from django.templatetags.static import static
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
+from django.utils.html import conditional_escape, escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext, ngettext
 
 from limits import durations
-from limits.queries import Health, LimitState, Spark
-from studio import bars, charts, listing, wording
+from limits import wording as words
+from limits.queries import Health, LimitState, Spark, Start
+from limits.wording import Given, Sentence, Value
+from studio import bars, charts, order, wording
 
 register = template.Library()
 
@@ -22,6 +25,7 @@ HEALTH_ICONS: Final = {
     Health.PAUSED: "pause",
     Health.OVER: "triangle",
     Health.STUCK: "diamond",
+    Health.OVERDUE: "clock",
     Health.FULL: "full",
     Health.FILLING: "half",
     Health.OPEN: "ring",
@@ -57,14 +61,14 @@ ICONS: Final = frozenset(
 @register.filter
 def grouped(number: int) -> str:
     """Write 100000 as "100,000"."""
-    return wording.grouped(number)
+    return words.grouped(number)
 
 
 @register.filter
 def counted(number: int, nouns: str) -> str:
     """Write a number with its noun: `{{ 7|counted:"run,runs" }}`."""
     one, many = nouns.split(",")
-    return wording.counted(number, one, many)
+    return words.counted(number, one, many)
 
 
 @register.filter
@@ -150,7 +154,7 @@ def instant(at: datetime | None, now: datetime | None = None) -> str:
         '<time datetime="{}" title="{}">{}</time>',
         wording.clock_machine(at),
         wording.clock_full(at),
-        wording.clock(at, now=now),
+        words.clock(at, now=now),
     )
 
 
@@ -184,19 +188,60 @@ def icon(name: str) -> SafeString:
     )
 
 
+def told(sentences: Iterable[Sentence], now: datetime) -> SafeString:
+    """Write sentences one after the other, in the reader's language."""
+    return mark_safe(" ".join(_told(each, now) for each in sentences))
+
+
+def _told(sentence: Sentence, now: datetime) -> str:
+    text = gettext(sentence.one) if sentence.many is None else ngettext(sentence.one, sentence.many, sentence.number)
+    return escape(text) % {name: _value(value, now) for name, value in sentence.values.items()}
+
+
+def _value(value: Value, now: datetime) -> str:
+    match value:
+        case datetime():
+            return instant(value, now)
+        case int():
+            return conditional_escape(grouped(value))
+        case Given():
+            return format_html("<bdi>{}</bdi>", _visible(value))
+        case _:
+            return conditional_escape(value)
+
+
 @register.simple_tag
 def health(limit: LimitState) -> SafeString:
     """Write a limit's state as shape and word: "Full", "Over by 2", "Paused, 4 finishing"."""
     state = limit.health
     return format_html(
-        '<span class="health health-{}">{}{}</span>', state.name.lower(), icon(HEALTH_ICONS[state]), _said(limit)
+        '<span class="health health-{}">{}{}</span>',
+        state.name.lower(),
+        icon(HEALTH_ICONS[state]),
+        told([words.health(limit)], limit.now),
     )
 
 
 @register.simple_tag
 def health_words(limit: LimitState) -> str:
     """Write a limit's state in words alone."""
-    return _said(limit)
+    return told([words.health(limit)], limit.now)
+
+
+@register.simple_tag
+def start(found: Start, now: datetime) -> SafeString:
+    """Say by when a waiting run starts at the latest, or why nobody can tell."""
+    return told(words.start(found), now)
+
+
+@register.simple_tag
+def start_figure(found: Start, now: datetime) -> str:
+    """Write by when a waiting run starts at the latest; "–" where nobody can tell, with the reason as its tooltip."""
+    if found.by is None:
+        return format_html('<span title="{}">{}</span>', start(found, now), wording.NOTHING)
+    if found.too_late:
+        return format_html("{} {}", icon("warn"), gettext("may time out first"))
+    return instant(found.by, now)
 
 
 @register.simple_tag
@@ -223,20 +268,10 @@ def run_link(run_id: str) -> SafeString:
     return format_html('<a class="run-link" href="{}">{}</a>', reverse("run", args=[run_id]), ident(run_id))
 
 
-def _said(limit: LimitState) -> str:
-    match limit.health:
-        case Health.OVER:
-            return f"Over by {wording.grouped(limit.over)}"
-        case Health.PAUSED if limit.busy:
-            return f"Paused, {wording.grouped(limit.busy)} finishing"
-        case state:
-            return str(state)
-
-
 @register.simple_tag
 def sort_keys(limit: LimitState) -> SafeString:
     """Write what the list sorts a limit by, as attributes for scripts."""
-    return format_html_join("", ' data-by-{}="{}"', listing.sort_keys(limit).items())
+    return format_html_join("", ' data-by-{}="{}"', order.keys(limit).items())
 
 
 @register.inclusion_tag("components/limit_tags.html")
@@ -285,9 +320,9 @@ def _lined(kind: str, *, x: int, y: int, width: int, height: int) -> _Box:
 
 
 def _occupancy(limit: LimitState) -> str:
-    reserved = f" and {wording.grouped(limit.reserved)} reserved" if limit.reserved else ""
-    over = f", {wording.grouped(limit.over)} over" if limit.over else ""
-    return f"{wording.grouped(limit.busy)} busy{reserved} of {wording.grouped(limit.capacity.effective)}{over}"
+    reserved = f" and {words.grouped(limit.reserved)} reserved" if limit.reserved else ""
+    over = f", {words.grouped(limit.over)} over" if limit.over else ""
+    return f"{words.grouped(limit.busy)} busy{reserved} of {words.grouped(limit.capacity.effective)}{over}"
 
 
 @register.inclusion_tag("components/sparkline.html")
