@@ -42,7 +42,7 @@ def test_the_list_shows_every_limit_with_its_numbers(studio: Client, busy_box: N
     assert names(page) == ["full", "idle", "open", "over", "paused"]
     said = text(page)
     assert "5 limits · 1 over capacity · 1 paused · 1 full · 2 runs waiting" in said
-    assert "full 2 busy of 2 – 2 / 2 1 12m 04s 45m Full" in said
+    assert "full 2 busy of 2 2 / 2 1 12m 04s 45m Full" in said
     assert "over Override 4 busy of 2" in said
     assert "Over by 2" in said
     assert "Paused, 1 finishing" in said
