@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('limits', '0004_runs'),
+        ('limits', '0005_search'),
     ]
 
     operations = [
