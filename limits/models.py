@@ -249,7 +249,51 @@ class Change(models.Model):
         indexes = [
             # The latest changes of one limit.
             models.Index(name="change_limit", fields=["limit_name", "-id"]),
+            # minutes, capacity_changes, and the marks of a limit's history.
+            models.Index(name="change_kind", fields=["limit_name", "kind", "at"]),
         ]
+
+
+class History(models.Model):
+    """How a limit stood in a minute, or a quarter of an hour, in which anything moved; written by the sweep.
+
+    `busy`, `reserved` and `capacity` are those of the moment at which most slots were held, `waiting` is the highest,
+    `last_…` tells how it ended, which holds until the next row.
+    """
+
+    limit = models.ForeignKey(Limit, on_delete=models.PROTECT, db_constraint=False, db_index=False)
+    # Seconds: 60 or 900.
+    step = models.SmallIntegerField()
+    at = models.DateTimeField()
+    busy = models.IntegerField()
+    reserved = models.IntegerField()
+    capacity = models.IntegerField()
+    waiting = models.IntegerField()
+    # Taken back at max hold, and released by a person.
+    expired = models.IntegerField()
+    by_hand = models.IntegerField()
+    # Of the waits that ended, in milliseconds.
+    longest_wait = models.BigIntegerField(null=True)
+    last_busy = models.IntegerField()
+    last_reserved = models.IntegerField()
+    last_waiting = models.IntegerField()
+    last_capacity = models.IntegerField()
+
+    pk = models.CompositePrimaryKey("limit_id", "step", "at")
+
+    class Meta:
+        db_table = 'limits"."history'
+
+
+class HistoryMark(models.Model):
+    """How far the history of a limit reaches, and where it begins: `roll_up` goes on from there."""
+
+    limit = models.OneToOneField(Limit, on_delete=models.PROTECT, primary_key=True, db_constraint=False)
+    since = models.DateTimeField()
+    until = models.DateTimeField()
+
+    class Meta:
+        db_table = 'limits"."history_mark'
 
 
 class Box(models.Model):

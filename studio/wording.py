@@ -59,6 +59,19 @@ def duration_short(length: int) -> str:
     return f"{length // size}{letter}"
 
 
+def minute(at: datetime, now: datetime) -> str:
+    """Write an instant in UTC to the minute: "14:32 UTC" on the day of `now`, else "1 Dec 14:32 UTC"."""
+    at = at.astimezone(UTC)
+    same_day = at.date() == now.astimezone(UTC).date()
+    return f"{at:%H:%M} UTC" if same_day else f"{at.day} {at:%b} {at:%H:%M} UTC"
+
+
+def tick(at: datetime) -> str:
+    """Write an instant in UTC under an axis: "14:32", and "2 Dec" where a day begins."""
+    at = at.astimezone(UTC)
+    return f"{at:%H:%M}" if at.hour or at.minute else f"{at.day} {at:%b}"
+
+
 def clock_full(at: datetime) -> str:
     """Write an instant in UTC with all its parts: "2 Dec 2026, 14:32:08 UTC"."""
     at = at.astimezone(UTC)

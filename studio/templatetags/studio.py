@@ -1,7 +1,7 @@
 """The pieces that pages are made of: figures, instants, bars, states. `{% load studio %}`."""
 
 import html
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -16,9 +16,9 @@ from django.utils.translation import gettext, ngettext
 
 from limits import durations
 from limits import wording as words
-from limits.queries import Health, LimitState, Start
+from limits.queries import Health, LimitState, Spark, Start
 from limits.wording import Given, Sentence, Value
-from studio import bars, order, wording
+from studio import bars, charts, order, wording
 
 register = template.Library()
 
@@ -40,6 +40,13 @@ STATUS_ICONS: Final = {
     "failed": "cross",
     "cancelled": "crossed",
 }
+MARK_ICONS: Final = {
+    "edits": "down",
+    "pauses": "pause",
+    "resumes": "play",
+    "by_hand": "cross",
+    "expired": "ring",
+}
 SLOT_ICONS: Final = {"busy": "busy", "reserved": "reserved", "waiting": "hollow", "released": "ring"}
 """Any other state of a slot is an end without a release."""
 _UNSEEN: Final = {False: "{}", True: '<span class="unseen">{}</span>'}
@@ -48,6 +55,7 @@ ICONS: Final = frozenset(
         *HEALTH_ICONS.values(),
         *STATUS_ICONS.values(),
         *SLOT_ICONS.values(),
+        *MARK_ICONS.values(),
         *("warn", "arrow", "sort-up", "sort-down"),
     }
 )
@@ -145,6 +153,18 @@ def instant(at: datetime | None, now: datetime | None = None) -> str:
     )
 
 
+@register.simple_tag
+def minute(at: datetime, now: datetime) -> str:
+    """Write an instant in UTC to the minute; the day only if it is not `now`'s."""
+    return wording.minute(at, now)
+
+
+@register.filter
+def tick(at: datetime) -> str:
+    """Write an instant under an axis."""
+    return wording.tick(at)
+
+
 @register.filter
 def instant_full(at: datetime) -> str:
     """Write an instant in UTC with its day and year, for what outlives the day: "2 Dec 2026, 14:32:08 UTC"."""
@@ -231,6 +251,12 @@ def slot_state(state: str) -> SafeString:
     return format_html("{}{}", icon(SLOT_ICONS.get(state, "crossed")), state.replace("_", " ").capitalize())
 
 
+@register.filter
+def mark_icon(kind: str) -> str:
+    """Return the shape of a mark in a limit's history."""
+    return MARK_ICONS[kind]
+
+
 @register.simple_tag
 def run_link(run_id: str) -> SafeString:
     """Write a run's id as the link to its page."""
@@ -307,6 +333,12 @@ def _occupancy(limit: LimitState) -> str:
     reserved = f" and {words.grouped(limit.reserved)} reserved" if limit.reserved else ""
     over = f", {words.grouped(limit.over)} over" if limit.over else ""
     return f"{words.grouped(limit.busy)} busy{reserved} of {words.grouped(limit.capacity.effective)}{over}"
+
+
+@register.inclusion_tag("components/sparkline.html")
+def sparkline(sparks: Mapping[str, Sequence[Spark | None]], name: str) -> dict[str, Any]:
+    """Draw what was held in the last hour, if anything is known; with the highest for who does not see it."""
+    return {"spark": charts.sparkline(sparks.get(name, []))}
 
 
 @register.inclusion_tag("components/meter.html")
