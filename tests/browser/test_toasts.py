@@ -28,7 +28,7 @@ def test_a_message_goes_after_six_seconds_unless_it_is_read(open_page: Open, dec
     """S6: the pointer or the focus holds it; an error stays."""
     page = opened(open_page, declare)
     show(page, "one")
-    page.clock.fast_forward(5_900)
+    page.clock.fast_forward(1_000)
     expect(page.locator(".toast")).to_have_text("one")
     page.locator(".toast").hover()
     page.clock.fast_forward(60_000)
