@@ -1,16 +1,19 @@
 """The pieces that pages are made of: figures, instants, bars, states. `{% load studio %}`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
 from typing import Any, Final
 
 from django import template
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext, gettext_lazy, ngettext, pgettext, pgettext_lazy
 
 from limits import durations
-from limits.queries import Health, LimitState
+from limits.queries import Health, LimitState, Setting, SlotRow
 from studio import bars, wording
 
 register = template.Library()
@@ -31,6 +34,37 @@ STATUS_ICONS: Final = {
     "completed": "check",
     "failed": "cross",
     "cancelled": "crossed",
+}
+HEALTH_WORDS: Final = {
+    Health.UNDECLARED: gettext_lazy("No longer declared"),
+    Health.PAUSED: pgettext_lazy("limit", "Paused"),
+    Health.STUCK: pgettext_lazy("limit", "Not handing out"),
+    Health.FULL: pgettext_lazy("limit", "Full"),
+    Health.FILLING: pgettext_lazy("limit", "Filling"),
+    Health.OPEN: pgettext_lazy("limit", "Open"),
+    Health.IDLE: pgettext_lazy("limit", "Idle"),
+}
+"""What a limit that is over is called has its number in it."""
+RUN_WORDS: Final = {
+    "queued": pgettext_lazy("run", "Queued"),
+    "running": pgettext_lazy("run", "Running"),
+    "completed": pgettext_lazy("run", "Completed"),
+    "failed": pgettext_lazy("run", "Failed"),
+    "cancelled": pgettext_lazy("run", "Cancelled"),
+}
+STEP_WORDS: Final = {
+    "running": pgettext_lazy("step", "Running"),
+    "completed": pgettext_lazy("step", "Completed"),
+    "failed": pgettext_lazy("step", "Failed"),
+}
+SLOT_WORDS: Final = {
+    "waiting": pgettext_lazy("slot", "Waiting"),
+    "reserved": pgettext_lazy("slot", "Reserved"),
+    "busy": pgettext_lazy("slot", "Busy"),
+    "released": pgettext_lazy("slot", "Released"),
+    "expired": pgettext_lazy("slot", "Expired"),
+    "timed_out": pgettext_lazy("slot", "Timed out"),
+    "withdrawn": pgettext_lazy("slot", "Withdrawn"),
 }
 SLOT_ICONS: Final = {"busy": "busy", "reserved": "reserved", "waiting": "hollow", "released": "ring"}
 """Any other state of a slot is an end without a release."""
@@ -78,7 +112,7 @@ def duration_short(milliseconds: int | None) -> str:
 @register.filter
 def setting_words(milliseconds: int) -> str:
     """Write a setting out, whole: "1 hour 30 minutes"."""
-    return durations.format_words(milliseconds)
+    return wording.words(milliseconds)
 
 
 @register.filter
@@ -137,14 +171,20 @@ def health(limit: LimitState) -> SafeString:
 
 @register.simple_tag
 def run_status(status: str) -> SafeString:
-    """Write the status of a run or a step as shape and word: "Running"."""
-    return format_html('<span class="health run-{}">{}{}</span>', status, icon(STATUS_ICONS[status]), status.title())
+    """Write the status of a run as shape and word: "Running"."""
+    return _status(status, str(RUN_WORDS[status]))
+
+
+@register.simple_tag
+def step_status(status: str) -> SafeString:
+    """Write the status of a step as shape and word: "Completed"."""
+    return _status(status, str(STEP_WORDS[status]))
 
 
 @register.simple_tag
 def slot_state(state: str) -> SafeString:
     """Write the state of a slot as shape and word: "Timed out"."""
-    return format_html("{}{}", icon(SLOT_ICONS.get(state, "crossed")), state.replace("_", " ").capitalize())
+    return format_html("{}{}", icon(SLOT_ICONS.get(state, "crossed")), SLOT_WORDS[state])
 
 
 @register.simple_tag
@@ -153,14 +193,45 @@ def run_link(run_id: str) -> SafeString:
     return format_html('<a class="run-link" href="{}">{}</a>', reverse("run", args=[run_id]), ident(run_id))
 
 
+@register.simple_tag
+def one_of(names: Sequence[str], page: str) -> SafeString:
+    """Write names as links to the pages of that URL name, with "or" between them."""
+    links = [format_html('<a href="{}">{}</a>', reverse(page, args=[name]), name) for name in names]
+    # Translators: one of several names that may have been meant.
+    return reduce(lambda one, other: format_html(gettext("{one} or {other}"), one=one, other=other), links)
+
+
+@register.simple_tag
+def listed(names: Sequence[str]) -> SafeString:
+    """Write names with commas between them."""
+    return format_html_join(", ", "<bdi>{}</bdi>", ((name,) for name in names))
+
+
+@register.simple_tag
+def named(slots: Sequence[SlotRow]) -> SafeString:
+    """Write each slot as what a person knows it by, its run, else its label, else its own id, with commas between."""
+    return format_html_join(", ", "{}", ((_named(slot),) for slot in slots))
+
+
+def _named(slot: SlotRow) -> str:
+    if slot.run_id:
+        return run_link(slot.run_id)
+    return label(slot.label) if slot.label else format_html(gettext("slot {id}"), id=ident(slot.id))
+
+
+def _status(status: str, word: str) -> SafeString:
+    return format_html('<span class="health run-{}">{}{}</span>', status, icon(STATUS_ICONS[status]), word)
+
+
 def _said(limit: LimitState) -> str:
     match limit.health:
         case Health.OVER:
-            return f"Over by {wording.grouped(limit.over)}"
+            return gettext("Over by {n}").format(n=wording.grouped(limit.over))
         case Health.PAUSED if limit.busy:
-            return f"Paused, {wording.grouped(limit.busy)} finishing"
+            said = ngettext("Paused, {n} finishing", "Paused, {n} finishing", limit.busy)
+            return said.format(n=wording.grouped(limit.busy))
         case state:
-            return str(state)
+            return str(HEALTH_WORDS[state])
 
 
 @register.inclusion_tag("components/limit_tags.html")
@@ -209,9 +280,20 @@ def _lined(kind: str, *, x: int, y: int, width: int, height: int) -> _Box:
 
 
 def _occupancy(limit: LimitState) -> str:
-    reserved = f" and {wording.grouped(limit.reserved)} reserved" if limit.reserved else ""
-    over = f", {wording.grouped(limit.over)} over" if limit.over else ""
-    return f"{wording.grouped(limit.busy)} busy{reserved} of {wording.grouped(limit.capacity.effective)}{over}"
+    if limit.reserved and limit.over:
+        said = gettext("{busy} busy and {reserved} reserved of {capacity}, {over} over")
+    elif limit.reserved:
+        said = gettext("{busy} busy and {reserved} reserved of {capacity}")
+    elif limit.over:
+        said = gettext("{busy} busy of {capacity}, {over} over")
+    else:
+        said = gettext("{busy} busy of {capacity}")
+    return said.format(
+        busy=wording.grouped(limit.busy),
+        reserved=wording.grouped(limit.reserved),
+        capacity=wording.grouped(limit.capacity.effective),
+        over=wording.grouped(limit.over),
+    )
 
 
 @register.inclusion_tag("components/meter.html")
@@ -226,7 +308,12 @@ def meter(start: datetime, end: datetime, now: datetime, tone: str = "calm") -> 
 def change(before: object, after: object) -> SafeString:
     """Write "20 → 30"; the font has no arrow, so it is drawn, and said as "to"."""
     return format_html(
-        '<span class="change">{} {}<span class="visually-hidden">to</span> {}</span>', before, icon("arrow"), after
+        '<span class="change">{} {}<span class="visually-hidden">{}</span> {}</span>',
+        before,
+        icon("arrow"),
+        # Translators: between a value before a change and the one after it.
+        pgettext("20 to 30", "to"),
+        after,
     )
 
 
@@ -257,7 +344,24 @@ def _visible(text: str) -> SafeString:
     return mark_safe("".join(format_html(markup, part) for markup, part in parts))
 
 
-@register.inclusion_tag("components/provenance.html")
-def provenance(limit: LimitState, field: str) -> dict[str, Any]:
+@register.simple_tag
+def provenance(limit: LimitState, field: str) -> SafeString:
     """Write where a value comes from; field "capacity" or "max_hold"."""
-    return {"field": field, "setting": getattr(limit, field), "now": limit.now}
+    stands: Setting = getattr(limit, field)
+    match field, stands.override:
+        case "capacity", None:
+            said = gettext("Capacity {value}, declared")
+        case "capacity", _:
+            said = gettext("Capacity {value}, override by {who}, {at} (declared {declared})")
+        case _, None:
+            said = gettext("Max hold {value}, declared")
+        case _:
+            said = gettext("Max hold {value}, override by {who}, {at} (declared {declared})")
+    written = grouped if field == "capacity" else setting
+    return format_html(
+        said,
+        value=written(stands.effective),
+        who=format_html("<bdi>{}</bdi>", stands.override_by or wording.NOTHING),
+        at=instant(stands.override_at, limit.now),
+        declared=written(stands.declared),
+    )

@@ -126,7 +126,7 @@ def test_whatever_a_run_holds_is_text(studio: Client, box: pool.Database, declar
     for path in ("/runs/mine/", "/runs/", "/runs/mine/cancel/", "/workflows/"):
         page = studio.get(path)
         assert page.status_code == 200
-        assert b"<script" not in page.content
+        assert b"<script>" not in page.content
     assert "<U+D800>" in text(studio.get("/runs/mine/"))
 
 
