@@ -84,8 +84,10 @@ def declare(workspace: str, limits: Mapping[str, Declared], *, db: Database | No
     """Bring the declared values in line with a config, in one transaction (D6 to D8).
 
     Raises `WorkspaceMismatchError` if the database belongs to another workspace, `InvalidValueError` for a
-    value out of range; the database is then as it was.
+    value out of range or more than `rules.LIMITS_MAX` limits; the database is then as it was.
     """
+    if len(limits) > rules.LIMITS_MAX:
+        raise InvalidValueError("limits", f"must be at most {rules.LIMITS_MAX:,}, got {len(limits):,}")
     for name, declared in limits.items():
         where = f'limits["{name}"]'
         names.check_limit_name(name, where=where)

@@ -16,7 +16,7 @@ from psycopg.rows import DictRow
 from limits import engine, names, queries
 from limits.errors import InvalidValueError, LimitsError, SlotTimeoutError
 from limits.pool import Database, default
-from limits.queries import Page, SlotRow, Workflow
+from limits.queries import Page, SlotRow, Start, Workflow
 from stackbone.runtimes.naming import QUEUE, WAITING_STEP
 from stackbone.runtimes.stored import error_of, input_of, value_of
 
@@ -101,6 +101,8 @@ class Step:
     """Of a wait that is open: its place in the queue; `position` is set while it waits."""
     ahead: tuple[SlotRow, ...] = ()
     """Of a wait that is open: who stands right before it, the nearest first, at most three."""
+    start: Start | None = None
+    """Of a wait that is open, until a slot is reserved for it: by when it starts at the latest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -360,6 +362,7 @@ def _steps(run_id: str, slots: Sequence[SlotRow], db: Database | None) -> tuple[
                     error=None,
                     slot=slot,
                     ahead=tuple(queries.ahead(slot, db=db)),
+                    start=queries.start(slot, db=db),
                 )
             )
     return tuple(sorted(steps, key=lambda step: step.number))

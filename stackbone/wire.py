@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from limits.durations import format_setting
-from limits.queries import LimitState, SlotRow
+from limits.queries import LimitState, SlotRow, Start
 from stackbone.runs import Run, RunRow
 
 
@@ -28,11 +28,12 @@ def limit_json(limit: LimitState) -> dict[str, Any]:
         "free": limit.free,
         "paused": limit.paused,
         "declared": limit.declared,
+        "state": str(limit.health),
     }
 
 
-def slot_json(slot: SlotRow) -> dict[str, Any]:
-    """Return a slot; instants are RFC 3339 in UTC, absent ones null."""
+def slot_json(slot: SlotRow, start: Start | None = None) -> dict[str, Any]:
+    """Return a slot; instants are RFC 3339 in UTC, absent ones null. `start` is that of a waiting one."""
     return {
         "id": slot.id,
         "state": slot.state,
@@ -45,6 +46,7 @@ def slot_json(slot: SlotRow) -> dict[str, Any]:
         "expires_at": instant(slot.expires_at),
         "reserved_until": instant(slot.reserved_until),
         "times_out_at": instant(slot.times_out_at),
+        "starts_by": instant(start.by) if start is not None else None,
     }
 
 
@@ -65,6 +67,7 @@ def run_row_json(run: RunRow) -> dict[str, Any]:
 
 def run_json(run: Run) -> dict[str, Any]:
     """Return a run in full; its error is one text, null unless it failed."""
+    starts = {step.slot.id: step.start for step in run.steps if step.slot is not None}
     return {
         "id": run.row.id,
         "workflow": run.row.workflow,
@@ -83,7 +86,7 @@ def run_json(run: Run) -> dict[str, Any]:
         ],
         **{name: value for name, value in run_row_json(run.row).items() if name not in ("id", "workflow", "status")},
         "forked_from": run.forked_from,
-        "slots": [slot_json(slot) for slot in run.slots],
+        "slots": [slot_json(slot, starts.get(slot.id)) for slot in run.slots],
     }
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from limits import durations, names
+from limits import durations, names, rules
 from limits.engine import Declared
 from limits.errors import InvalidValueError
 from limits.quoting import quoted
@@ -173,6 +173,8 @@ def _check_limits(limits: object, faults: list[str]) -> dict[str, Declared]:
     if not isinstance(limits, Mapping):
         faults.append(f'limits: must be a dict like {{"voice-calls": {{...}}}}, got {quoted(limits)}')
         return {}
+    if len(limits) > rules.LIMITS_MAX:
+        faults.append(f"limits: must be at most {rules.LIMITS_MAX:,}, got {len(limits):,}")
     declared = {}
     for name, values in limits.items():
         limit = _check_limit(f"limits[{_key(name)}]", name, values, faults)

@@ -6,9 +6,10 @@ from datetime import timedelta
 from typing import Any, Final
 
 from django.core.paginator import Page, Paginator
+from django.utils.translation import gettext, gettext_lazy, ngettext, pgettext_lazy
 
 from limits.queries import Health, LimitState
-from studio.templatetags.studio import counted, grouped
+from studio.templatetags.studio import grouped
 
 UNPAGED_MAX: Final = 200
 """Up to so many limits stand on one page."""
@@ -17,6 +18,7 @@ PAGE_SIZE: Final = 100
 # What wants a person first. An anomaly stands before what somebody decided, that before plain load.
 _SEVERITY: Final = (
     Health.STUCK,
+    Health.OVERDUE,
     Health.OVER,
     Health.PAUSED,
     Health.FULL,
@@ -35,61 +37,71 @@ class Filter:
     """
 
     key: str
-    word: str
-    none: str
+    word: Any
+    none: Any
     matches: Callable[[LimitState], bool]
     rare: bool = False
 
 
 FILTERS: Final = (
-    Filter(key="", word="All", none="There are no limits.", matches=lambda _: True),
+    Filter(
+        key="", word=pgettext_lazy("limits", "All"), none=gettext_lazy("There are no limits."), matches=lambda _: True
+    ),
     Filter(
         key="waiting",
-        word="Waiting",
-        none="No run is waiting for a limit.",
+        word=pgettext_lazy("limits", "Waiting"),
+        none=gettext_lazy("No run is waiting for a limit."),
         matches=lambda x: x.waiting > 0,
     ),
     Filter(
         key="full",
-        word="Full",
-        none="No limit is full.",
+        word=pgettext_lazy("limits", "Full"),
+        none=gettext_lazy("No limit is full."),
         matches=lambda x: x.held == x.capacity.effective,
     ),
     Filter(
         key="over",
-        word="Over",
-        none="No limit is over capacity.",
+        word=pgettext_lazy("limits", "Over"),
+        none=gettext_lazy("No limit is over capacity."),
         matches=lambda x: x.over > 0,
     ),
     Filter(
         key="paused",
-        word="Paused",
-        none="No limit is paused.",
+        word=pgettext_lazy("limits", "Paused"),
+        none=gettext_lazy("No limit is paused."),
         matches=lambda x: x.paused,
         rare=True,
     ),
     Filter(
         key="stuck",
-        word="Not handing out",
-        none="Every limit hands out its free slots.",
-        matches=lambda x: x.health is Health.STUCK,
+        word=pgettext_lazy("limits", "Not handing out"),
+        none=gettext_lazy("Every limit hands out its free slots."),
+        matches=lambda x: x.stuck,
+        rare=True,
+    ),
+    Filter(
+        key="overdue",
+        word=pgettext_lazy("limits", "Overdue"),
+        none=gettext_lazy("No slot is overdue."),
+        matches=lambda x: x.overdue,
         rare=True,
     ),
     Filter(
         key="override",
-        word="Override",
-        none="No limit has an override.",
+        word=pgettext_lazy("limits", "Override"),
+        none=gettext_lazy("No limit has an override."),
         matches=lambda x: x.overridden,
     ),
 )
 
 
 # What the summary counts beside all limits and all waiting runs, the gravest first.
-_TROUBLE: Final = {
-    "stuck": "not handing out",
-    "over": "over capacity",
-    "paused": "paused",
-    "full": "full",
+_TROUBLE: Final[dict[str, Callable[[int], str]]] = {
+    "stuck": lambda n: ngettext("{n} not handing out", "{n} not handing out", n),
+    "overdue": lambda n: ngettext("{n} overdue", "{n} overdue", n),
+    "over": lambda n: ngettext("{n} over capacity", "{n} over capacity", n),
+    "paused": lambda n: ngettext("{n} paused", "{n} paused", n),
+    "full": lambda n: ngettext("{n} full", "{n} full", n),
 }
 
 
@@ -196,13 +208,15 @@ class Said:
 def summary(limits: list[LimitState]) -> list[Said]:
     """Say how the box stands: how many limits, what is wrong with how many, how many runs wait."""
     waiting = sum(limit.waiting for limit in limits)
-    parts = [Said(text=counted(len(limits), "limit,limits"), key="")]
+    everything = ngettext("{n} limit", "{n} limits", len(limits))
+    parts = [Said(text=everything.format(n=grouped(len(limits))), key="")]
     for key, words in _TROUBLE.items():
         if count := sum(map(filter_of(key).matches, limits)):
-            parts.append(Said(text=f"{grouped(count)} {words}", key=key))
+            parts.append(Said(text=words(count).format(n=grouped(count)), key=key))
     if waiting:
-        return [*parts, Said(text=f"{counted(waiting, 'run,runs')} waiting", key="waiting")]
-    return [*parts, Said(text="nothing waiting", key=None)]
+        runs = ngettext("{n} run waiting", "{n} runs waiting", waiting)
+        return [*parts, Said(text=runs.format(n=grouped(waiting)), key="waiting")]
+    return [*parts, Said(text=gettext("nothing waiting"), key=None)]
 
 
 def page(limits: list[LimitState], number: str | None) -> Page[LimitState]:

@@ -1,13 +1,12 @@
 """Rows of a limit's page: how much time each slot has left, and what to make of it. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from limits import rules
-from limits.queries import LimitState, SlotRow
-from studio.sentences import latest
+from limits.queries import LimitState, SlotRow, Start
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
 # Time runs out: the last part of a slot's hold or a run's wait, but no more than the last few minutes.
@@ -15,8 +14,7 @@ _NEAR_HOLD: Final = 0.2
 _NEAR_HOLD_MAX: Final = timedelta(minutes=10)
 _NEAR_WAIT: Final = 0.1
 _NEAR_WAIT_MAX: Final = timedelta(minutes=5)
-# Two passes of the sweep: a slot still held so long after its max hold is an anomaly.
-_LATE: Final = timedelta(milliseconds=rules.NOT_HANDING_OUT_AFTER)
+_LATE: Final = timedelta(milliseconds=rules.OVERDUE_AFTER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +35,10 @@ class HeldRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedRow:
-    """A waiting slot. `starts_by` is the latest instant of its grant, none where nothing bounds it."""
+    """A waiting slot."""
 
     slot: SlotRow
-    starts_by: datetime | None
-    too_late: bool
-    """Its wait may time out before that."""
+    start: Start
     near: bool
     """Its wait is about to time out."""
     due: bool
@@ -54,9 +50,9 @@ def held(slots: Iterable[SlotRow], limit: LimitState) -> list[HeldRow]:
     return [_held(slot, limit) for slot in slots]
 
 
-def queued(slots: Iterable[SlotRow], limit: LimitState, ends: Mapping[int, datetime]) -> list[QueuedRow]:
-    """Return the rows of a page of the queue; `ends` tells by place when the slot ends that lets it start."""
-    return [_queued(slot, limit.now, latest(ends.get(slot.position or 0), limit.now)) for slot in slots]
+def queued(slots: Iterable[SlotRow], limit: LimitState, starts: Iterable[Start]) -> list[QueuedRow]:
+    """Return the rows of a page of the queue with the start of each."""
+    return [_queued(slot, limit.now, start) for slot, start in zip(slots, starts, strict=True)]
 
 
 def _held(slot: SlotRow, limit: LimitState) -> HeldRow:
@@ -87,14 +83,8 @@ def _other_hold(hold: timedelta, limit: LimitState) -> int | None:
     return own if abs(own - limit.max_hold.effective) > 1 else None
 
 
-def _queued(slot: SlotRow, now: datetime, starts_by: datetime | None) -> QueuedRow:
+def _queued(slot: SlotRow, now: datetime, start: Start) -> QueuedRow:
     assert slot.times_out_at is not None
     left = slot.times_out_at - now
     near = min((slot.times_out_at - slot.asked_at) * _NEAR_WAIT, _NEAR_WAIT_MAX)
-    return QueuedRow(
-        slot=slot,
-        starts_by=starts_by,
-        too_late=starts_by is not None and starts_by > slot.times_out_at,
-        near=left <= near,
-        due=left <= timedelta(0),
-    )
+    return QueuedRow(slot=slot, start=start, near=left <= near, due=left <= timedelta(0))

@@ -2,15 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from limits import queries
-from limits.queries import Health, LimitState, SlotRow
+from limits.queries import LimitState, SlotRow
 from studio import rows
-
-# Search results may lie far apart in the queue; the times of so many places are looked up for them, no more.
-_PLACES_MAX: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +38,9 @@ def read(limit: LimitState, asked: Mapping[str, str], *, q: str, order: str) -> 
     return Sections(
         busy=_section("busy", limit.busy, rows.held(busy, limit), busy_next, asked),
         reserved=_section("reserved", limit.reserved, rows.held(reserved, limit), reserved_next, asked),
-        queue=_section("queue", limit.waiting, rows.queued(queue, limit, _expiries(limit, queue)), queue_next, asked),
+        queue=_section(
+            "queue", limit.waiting, rows.queued(queue, limit, queries.starts(limit, queue)), queue_next, asked
+        ),
     )
 
 
@@ -57,22 +55,3 @@ def _page(
 
 def _section(key: str, total: int, found: list[Any], following: str | None, asked: Mapping[str, str]) -> Section:
     return Section(key=key, total=total, rows=found, next=following, later=bool(asked.get(key)))
-
-
-def _expiries(limit: LimitState, queue: list[SlotRow]) -> dict[int, datetime]:
-    """Return, by place in the queue, when the slot ends at the latest that lets that place start.
-
-    Each end of a slot lets one run start, but for the first ones after the capacity was lowered. Nothing is known
-    while nothing is handed out, and beyond the slots that are busy now.
-    """
-    places = [slot.position for slot in queue if slot.position is not None]
-    if not places or limit.paused or limit.health is Health.STUCK:
-        return {}
-    lag = limit.over - limit.free
-    first = max(1, places[0] + lag)
-    count = min(places[-1] + lag + 1 - first, _PLACES_MAX)
-    ends = queries.expiries(limit.name, skip=first - 1, count=count) if count > 0 else []
-    known = dict(enumerate(ends, start=first))
-    # A place that needs no end takes what is free already, at the next pass.
-    soon = {place: limit.now for place in places if place + lag < 1}
-    return soon | {place: known[place + lag] for place in places if place + lag in known}

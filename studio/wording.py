@@ -41,11 +41,6 @@ def grouped(number: int) -> str:
     )
 
 
-def counted(number: int, one: str, many: str) -> str:
-    """Write a number with its noun: "1 run", "9,261 runs"."""
-    return f"{grouped(number)} {one if number == 1 else many}"
-
-
 def shortened(text: str) -> str:
     """Write a name short enough for a sentence that names two; what is left out shows as "…"."""
     return text if len(text) <= _NAME_MAX else f"{text[: _NAME_MAX - 1].rstrip()}…"

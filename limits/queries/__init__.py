@@ -4,9 +4,21 @@ Instants are aware `datetime`s by the database's clock; durations are whole mill
 """
 
 from limits.queries.of_limits import changes, limit, limits, near_names
+from limits.queries.of_queue import every, latest, next_move, queue, start, starts
 from limits.queries.of_runs import ahead, held_by_run, near, slots_of_run, workflows
 from limits.queries.of_slots import expiries, head, last_expiry, slot, slots
-from limits.queries.values import Change, Health, LimitState, Page, Pause, Setting, SlotRow, Workflow
+from limits.queries.values import (
+    Change,
+    Health,
+    LimitState,
+    Page,
+    Pause,
+    Setting,
+    SlotRow,
+    Start,
+    Unbounded,
+    Workflow,
+)
 
 __all__ = [
     "Change",
@@ -16,19 +28,27 @@ __all__ = [
     "Pause",
     "Setting",
     "SlotRow",
+    "Start",
+    "Unbounded",
     "Workflow",
     "ahead",
     "changes",
+    "every",
     "expiries",
     "head",
     "held_by_run",
     "last_expiry",
+    "latest",
     "limit",
     "limits",
     "near",
     "near_names",
+    "next_move",
+    "queue",
     "slot",
     "slots",
     "slots_of_run",
+    "start",
+    "starts",
     "workflows",
 ]

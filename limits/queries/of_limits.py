@@ -20,7 +20,12 @@ _LIMITS: Final = """
                SELECT s.asked_at FROM limits.slot s
                WHERE s.limit_id = l.id AND s.state = 'waiting' AND s.ended_at IS NULL AND s.number >= l.head_number
                ORDER BY s.number LIMIT 1
-           ) END AS oldest_asked_at
+           ) END AS oldest_asked_at,
+           CASE WHEN l.busy > 0 THEN (
+               SELECT s.due_at FROM limits.slot s
+               WHERE s.limit_id = l.id AND s.state = 'busy' AND s.ended_at IS NULL
+               ORDER BY s.due_at LIMIT 1
+           ) END AS next_expiry
     FROM limits.limit l
     LEFT JOIN limits.override c ON c.limit_id = l.id AND c.field = 'capacity'
     LEFT JOIN limits.override h ON h.limit_id = l.id AND h.field = 'max_hold'
@@ -83,6 +88,7 @@ def _limit_state(row: DictRow) -> LimitState:
         if row["paused_at"]
         else None,
         oldest_asked_at=row["oldest_asked_at"],
+        next_expiry=row["next_expiry"],
         changed_at=row["changed_at"],
         revision=row["revision"],
         now=row["now"],

@@ -54,6 +54,24 @@ def expiries(limit: str, *, skip: int = 0, count: int = 1, db: Database | None =
     return [row["due_at"] for row in rows]
 
 
+def expiries_after(
+    limit: str, after: datetime, *, count: int = 1_000, db: Database | None = None
+) -> list[tuple[datetime, int]]:
+    """Return when busy slots expire after an instant, soonest first, `count` slots or a few more, and how many then."""
+    rows = (db or default()).fetch(
+        """
+        SELECT e.due_at, count(*) AS slots FROM (
+            SELECT s.due_at FROM limits.slot s
+            WHERE s.limit_id = (SELECT l.id FROM limits.limit l WHERE l.name = %s)
+              AND s.state = 'busy' AND s.ended_at IS NULL AND s.due_at > %s
+            ORDER BY s.due_at FETCH FIRST (%s) ROWS WITH TIES
+        ) e GROUP BY e.due_at ORDER BY e.due_at
+        """,
+        (limit, after, count),
+    )
+    return [(row["due_at"], row["slots"]) for row in rows]
+
+
 def last_expiry(limit: str, *, db: Database | None = None) -> datetime | None:
     """Return when the last of the busy slots expires; none while none is busy."""
     rows = (db or default()).fetch(
@@ -127,14 +145,15 @@ _SEARCH_MANY: Final = """
 # `after` is at least the head bound: a page never walks the dead entries before the queue's head.
 _WANTED: Final = """
     wanted AS MATERIALIZED (
-        SELECT l.id, l.name, l.head_number,
+        SELECT l.id, l.name,
+               CASE WHEN %(place)s > 0 THEN %(after)s ELSE l.head_number - 1 END AS counted_from,
                CASE %(state)s WHEN 'waiting' THEN greatest(%(after)s, l.head_number - 1) ELSE %(after)s END AS after
         FROM limits.limit l WHERE l.name = %(limit)s
     )
 """
 
 # A waiting slot's position: how many wait between it and the row before it, summed up. One pass over the queue's
-# index as far as the page's last row, and next to nothing on the first page.
+# index as far as the page's last row, and next to nothing on the first page, or where the place before is known.
 _PAGE: Final = """
     , gap AS (
         SELECT p.*, CASE WHEN p.state = 'waiting' THEN (
@@ -146,12 +165,12 @@ _PAGE: Final = """
             ) ahead
         ) END AS steps
         FROM (
-            SELECT page.*, lag(page.number, 1, w.head_number - 1) OVER (ORDER BY page.number) AS previous
+            SELECT page.*, lag(page.number, 1, w.counted_from) OVER (ORDER BY page.number) AS previous
             FROM page, wanted w
         ) p
     )
     SELECT g.id::text, w.name AS limit, g.state, g.number, g.label, g.run_id, g.workflow,
-           (sum(g.steps) OVER (ORDER BY g.number))::bigint AS position,
+           (%(place)s + sum(g.steps) OVER (ORDER BY g.number))::bigint AS position,
            g.asked_at, g.granted_at, g.confirmed_at, g.reserved_until, g.expires_at,
            CASE WHEN g.state IN ('waiting', 'reserved') THEN g.times_out_at END AS times_out_at,
            g.missed, g.ended_at, g.ended_by, g.end_reason, g.key
@@ -167,17 +186,19 @@ def slots(
     count: int = rules.PAGE_SIZE,
     q: str | None = None,
     order: str = "oldest",
+    place: int = 0,
     db: Database | None = None,
 ) -> Page[SlotRow]:
     """Return a page of a limit's slots in `state` ("busy", "reserved" or "waiting"); empty for an unknown limit.
 
     Oldest first, which for waiting slots is the queue's order, or `order="expiry"`, soonest to expire first. `q`
-    keeps those whose label, run or slot id starts with it. Raises `InvalidValueError` for a bad `after`.
+    keeps those whose label, run or slot id starts with it. `place`, the position of the last of the page before, spares
+    counting the queue up to there. Raises `InvalidValueError` for a bad `after`.
     """
     database = db or default()
     if q is not None and "\0" in q:
         return Page(items=[], next=None)
-    values: dict[str, Any] = {"limit": limit, "state": state, "count": count, "after": 0}
+    values: dict[str, Any] = {"limit": limit, "state": state, "count": count, "after": 0, "place": place}
     page, ordered = _BY_NUMBER, " ORDER BY g.number"
     if q:
         values |= _search(q) | {"after": _after_number(after)}

@@ -9,16 +9,42 @@ from limits import rules
 
 
 class Health(StrEnum):
-    """How a limit stands, in the words that screens, CLI and API use; the first that matches counts."""
+    """How a limit stands, by the words for programs; `limits.wording` has those for people. The first match counts.
 
-    UNDECLARED = "No longer declared"
-    PAUSED = "Paused"
-    OVER = "Over"
-    STUCK = "Not handing out"
-    FULL = "Full"
-    FILLING = "Filling"
-    OPEN = "Open"
-    IDLE = "Idle"
+    What somebody decided about the whole limit comes first. Then what should never be, the graver one before the
+    other: runs stand still though slots are free, and slots are kept though their time is up. Both come before "Over",
+    which somebody chose by lowering a capacity and which the numbers beside it tell as well.
+    """
+
+    UNDECLARED = "no_longer_declared"
+    PAUSED = "paused"
+    STUCK = "not_handing_out"
+    OVERDUE = "overdue"
+    OVER = "over"
+    FULL = "full"
+    FILLING = "filling"
+    OPEN = "open"
+    IDLE = "idle"
+
+
+class Unbounded(StrEnum):
+    """Why nobody can tell by when a waiting run starts at the latest."""
+
+    PAUSED = "paused"
+    STUCK = "not_handing_out"
+    OVERDUE = "overdue"
+    FAR = "beyond_the_busy_slots"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """By when a waiting run starts at the latest, if nobody releases earlier; or why that is unknown."""
+
+    by: datetime | None
+    why: Unbounded | None
+    """Set where `by` is none."""
+    too_late: bool
+    """Whether its wait may time out before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +82,8 @@ class LimitState:
     pause: Pause | None
     oldest_asked_at: datetime | None
     """When the head of the queue asked; none while nobody waits."""
+    next_expiry: datetime | None
+    """When the first of the busy slots expires; none while none is busy."""
     changed_at: datetime
     revision: int
     now: datetime
@@ -86,9 +114,26 @@ class LimitState:
         return self.capacity.override is not None or self.max_hold.override is not None
 
     @property
+    def stuck(self) -> bool:
+        """Whether runs have waited for longer than two passes of the sweep though slots are free."""
+        filling = self.free > 0 and self.waiting > 0 and not self.paused
+        return filling and self._ago(self.changed_at) > rules.NOT_HANDING_OUT_AFTER
+
+    @property
+    def overdue(self) -> bool:
+        """Whether a slot is busy for longer than two passes of the sweep past its max hold."""
+        return self.next_expiry is not None and self._ago(self.next_expiry) > rules.OVERDUE_AFTER
+
+    @property
     def health(self) -> Health:
         """How the limit stands, in one word."""
-        late = timedelta(milliseconds=rules.NOT_HANDING_OUT_AFTER)
+        stands = self.stands
+        above = (Health.UNDECLARED, Health.PAUSED, Health.STUCK)
+        return Health.OVERDUE if self.overdue and stands not in above else stands
+
+    @property
+    def stands(self) -> Health:
+        """How the limit stands, whether a slot is overdue or not."""
         if not self.declared:
             return Health.UNDECLARED
         if self.paused:
@@ -96,10 +141,13 @@ class LimitState:
         if self.over:
             return Health.OVER
         if self.free and self.waiting:
-            return Health.STUCK if self.now - self.changed_at > late else Health.FILLING
+            return Health.STUCK if self.stuck else Health.FILLING
         if not self.free:
             return Health.FULL
         return Health.OPEN if self.held else Health.IDLE
+
+    def _ago(self, at: datetime) -> float:
+        return (self.now - at) / timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

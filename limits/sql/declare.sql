@@ -13,6 +13,7 @@ DECLARE
     v_now timestamptz;
     v_id integer;
     v_new jsonb;
+    v_recorded boolean;
 BEGIN
     added := '{}';
     changed := '{}';
@@ -48,6 +49,7 @@ BEGIN
             CONTINUE;
         END IF;
         IF v_new IS NULL THEN
+            v_recorded := true;
             l.declared := false;
             removed := removed || l.name::text;
             PERFORM limits.record(
@@ -64,6 +66,7 @@ BEGIN
                     v_now, l.name, 'declare', NULL, limits.declared_values(l), 'deploy', 'deploy', NULL
                 );
             END IF;
+            v_recorded := l IS DISTINCT FROM v_before OR l.name = ANY (added);
             IF l IS DISTINCT FROM v_before THEN
                 changed := changed || l.name::text;
             END IF;
@@ -84,7 +87,10 @@ BEGIN
         granted := granted - l.reserved;
         l := limits.grant_free(l, v_now);
         granted := granted + l.reserved;
-        PERFORM limits.save_settings(l, v_now);
-        PERFORM limits.save_limit(l, v_now);
+        IF v_recorded THEN
+            PERFORM limits.save_settings(l, v_now);
+        ELSE
+            PERFORM limits.save_limit(l, v_now);
+        END IF;
     END LOOP;
 END $$;

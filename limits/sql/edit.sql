@@ -47,7 +47,11 @@ BEGIN
     granted := -l.reserved;
     l := limits.grant_free(l, v_now);
     granted := granted + l.reserved;
-    PERFORM limits.save_settings(l, v_now);
-    PERFORM limits.save_limit(l, v_now);
-    outcome := CASE WHEN v_changed THEN 'changed' ELSE 'unchanged' END;
+    IF v_changed THEN
+        PERFORM limits.save_settings(l, v_now);
+        outcome := 'changed';
+    ELSE
+        PERFORM limits.save_limit(l, v_now);
+        outcome := 'unchanged';
+    END IF;
 END $$;

@@ -44,6 +44,5 @@ BEGIN
     l := limits.grant_free(l, v_now);
     granted := granted + l.reserved;
     PERFORM limits.save_settings(l, v_now);
-    PERFORM limits.save_limit(l, v_now);
     outcome := 'changed';
 END $$;

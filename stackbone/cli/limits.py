@@ -12,15 +12,15 @@ from limits import durations, engine, names, queries
 from limits.engine import Actor, Edited
 from limits.errors import UnknownLimitError
 from limits.pool import Database
-from limits.queries import LimitState, SlotRow
+from limits.queries import LimitState, SlotRow, Start
 from limits.quoting import quoted
 from stackbone.cli import wording
 from stackbone.cli.asking import confirmed, need_terminal
 from stackbone.cli.box import actor_name, box_command
-from stackbone.cli.output import complain, print_table, write_json
+from stackbone.cli.output import complain, print_table, write_json, write_pieces
 from stackbone.wire import limit_json, slot_json
 
-_PAGE: Final = 1_000
+_MEASURED: Final = 100
 
 
 class _LimitCommand(click.Command):
@@ -89,8 +89,9 @@ def list_(*, db: Database, as_json: bool) -> None:
 def slots(*, db: Database, limit: str, as_json: bool) -> None:
     """Show the slots of LIMIT: busy first, then reserved, then the queue in order.
 
-    FOR is how long a slot has been held, or its run has waited; LEFT how long until it expires, its reservation
-    lapses, or its wait times out. A long list is read in pages while the limit lives on.
+    FOR is how long a slot has been held, or its run has waited; LEFT how long until it expires, or its reservation
+    lapses. STARTS BY is the latest time at which a waiting run starts, if nobody releases earlier and the capacity
+    stays; TIMES OUT how long it waits yet. A long list is read in pages while the limit lives on.
 
     \b
     Examples:
@@ -98,17 +99,14 @@ def slots(*, db: Database, limit: str, as_json: bool) -> None:
       stackbone limits slots voice-calls --json | jq -r '.slots[] | select(.state == "busy").id'
     """
     state = _known(limit, db)
-    rows = _slots(limit, db)
+    rows = _slots(state, db)
     if as_json:
-        # Piece by piece: a queue may be longer than memory.
-        click.echo(f'{{"limit": {json.dumps(limit_json(state))}, "slots": [', nl=False)
-        for index, slot in enumerate(rows):
-            click.echo((", " if index else "") + json.dumps(slot_json(slot)), nl=False)
-        click.echo("]}")
+        write_pieces(_json_pieces(state, rows))
         return
     click.echo(wording.summary(state))
-    lines = (wording.slot_row(slot, state.now) for slot in rows)
-    print_table(wording.SLOT_HEADINGS, wording.SLOT_RIGHT, lines, measured=_PAGE)
+    click.echo(wording.standing(state, queries.next_move(state, db=db)))
+    lines = (wording.slot_row(slot, start, state.now) for slot, start in rows)
+    print_table(wording.SLOT_HEADINGS, wording.SLOT_RIGHT, lines, measured=_MEASURED, widest=wording.widest_row(state))
 
 
 @limits.command()
@@ -232,15 +230,19 @@ def _actor() -> Actor:
     return Actor(name=actor_name(), source="cli")
 
 
-def _slots(limit: str, db: Database) -> Iterator[SlotRow]:
-    for state in ("busy", "reserved", "waiting"):
-        after = None
-        while True:
-            page = queries.slots(limit, state=state, after=after, count=_PAGE, db=db)
-            yield from page.items
-            after = page.next
-            if after is None:
-                break
+def _slots(state: LimitState, db: Database) -> Iterator[tuple[SlotRow, Start | None]]:
+    for held in ("busy", "reserved"):
+        for slot in queries.every(state.name, state=held, db=db):
+            yield slot, None
+    yield from queries.queue(state, db=db)
+
+
+def _json_pieces(state: LimitState, rows: Iterator[tuple[SlotRow, Start | None]]) -> Iterator[str]:
+    # A queue may be longer than memory.
+    yield f'{{"limit": {json.dumps(limit_json(state))}, "slots": ['
+    for index, (slot, start) in enumerate(rows):
+        yield (", " if index else "") + json.dumps(slot_json(slot, start))
+    yield "]}\n"
 
 
 def _not_released(slot_id: str, state: str | None, *, db: Database, as_json: bool) -> int:

@@ -192,7 +192,9 @@ def _place(step: Step, now: datetime) -> str:
         )
     ahead = ", ".join(escape(each.run_id or each.label or each.id) for each in step.ahead)
     before = f", behind {ahead}" if ahead else ", next in line"
-    return f"{escape(step.name)}: place {slot.position}{before}; times out in {_left(slot.times_out_at, now)}"
+    start = f" {wording.start(step.start, now)}" if step.start is not None else ""
+    left = _left(slot.times_out_at, now)
+    return f"{escape(step.name)}: position {slot.position}{before}; times out in {left}.{start}"
 
 
 def _at(at: datetime | None) -> str:

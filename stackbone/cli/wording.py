@@ -3,15 +3,18 @@
 from datetime import datetime, timedelta
 from typing import Final
 
+from limits import wording
 from limits.durations import format_elapsed, format_setting
-from limits.queries import Health, LimitState, Setting, SlotRow
+from limits.queries import LimitState, Setting, SlotRow, Start
+from limits.wording import Given, Sentence, Value, clock, grouped
 from stackbone.cli.output import escape
 
 LIMIT_HEADINGS: Final = ("LIMIT", "BUSY", "WAITING", "OLDEST WAIT", "MAX HOLD", "STATE", "VALUES FROM")
 LIMIT_RIGHT: Final = (1, 2, 3, 4)
 # Text of any length stands last, where it moves no other column.
-SLOT_HEADINGS: Final = ("#", "STATE", "SLOT", "FOR", "LEFT", "RUN", "LABEL")
-SLOT_RIGHT: Final = (0, 3, 4)
+SLOT_HEADINGS: Final = ("POSITION", "STATE", "SLOT", "FOR", "LEFT", "STARTS BY", "TIMES OUT", "RUN", "LABEL")
+SLOT_RIGHT: Final = (0, 3, 4, 5, 6)
+TOO_LATE: Final = "may time out first"
 
 _ENDINGS: Final = {"released": "released", "expired": "taken back at max hold"}
 
@@ -29,23 +32,42 @@ def limit_row(state: LimitState) -> tuple[str, ...]:
     )
 
 
-def slot_row(slot: SlotRow, now: datetime) -> tuple[str, ...]:
-    """Return the cells of a live slot, in the order of `SLOT_HEADINGS`."""
-    ends = {"busy": slot.expires_at, "reserved": slot.reserved_until}.get(slot.state, slot.times_out_at)
+def slot_row(slot: SlotRow, start: Start | None, now: datetime) -> tuple[str, ...]:
+    """Return the cells of a live slot, in the order of `SLOT_HEADINGS`; `start` is that of a waiting one."""
+    ends = {"busy": slot.expires_at, "reserved": slot.reserved_until}.get(slot.state)
     return (
-        str(slot.position or ""),
+        f"{slot.position:,}" if slot.position else "-",
         slot.state,
         slot.id,
         _ago(slot.granted_at or slot.asked_at, now),
         _left(ends, now),
+        _starts_by(start, now),
+        _left(slot.times_out_at if slot.state == "waiting" else None, now),
         escape(slot.run_id or "-"),
         escape(slot.label or "-"),
     )
 
 
+def widest_row(state: LimitState) -> tuple[str, ...]:
+    """Return cells as wide as those may be that come late in a long list, so that its columns stay where they are."""
+    if not state.waiting:
+        return ("",) * len(SLOT_HEADINGS)
+    return (f"{state.waiting:,}", "reserved", "", "59m 59s", "59m 59s", TOO_LATE, "59m 59s", "", "")
+
+
 def health(state: LimitState) -> str:
-    """Return how a limit stands, in one word or two."""
-    return f"Over by {state.over:,}" if state.health is Health.OVER else str(state.health)
+    """Return how a limit stands in a word or two."""
+    return _said([wording.health(state)], state.now)
+
+
+def standing(state: LimitState, next_expiry: datetime | None) -> str:
+    """Return why the queue of a limit stands, or how free it is; `next_expiry` as `queries.next_move` returns it."""
+    return _said([*wording.standing(state, next_expiry), *wording.overdue(state)], state.now)
+
+
+def start(found: Start, now: datetime) -> str:
+    """Return by when a waiting run starts at the latest, or why nobody can tell."""
+    return _said(wording.start(found), now)
 
 
 def summary(state: LimitState) -> str:
@@ -125,6 +147,30 @@ def _origin(value: Setting, declared: str) -> str:
 
 def _ago(since: datetime | None, now: datetime) -> str:
     return "-" if since is None else format_elapsed((now - since) // timedelta(milliseconds=1))
+
+
+def _starts_by(start: Start | None, now: datetime) -> str:
+    if start is None or start.by is None:
+        return "-"
+    return TOO_LATE if start.too_late else clock(start.by, now=now)
+
+
+def _said(sentences: list[Sentence], now: datetime) -> str:
+    return " ".join(
+        each.english % {name: _written(value, now) for name, value in each.values.items()} for each in sentences
+    )
+
+
+def _written(value: Value, now: datetime) -> str:
+    match value:
+        case datetime():
+            return clock(value, now=now)
+        case int():
+            return grouped(value)
+        case Given():
+            return escape(value)
+        case _:
+            return value
 
 
 def _left(until: datetime | None, now: datetime) -> str:

@@ -1,6 +1,6 @@
 """The pieces that pages are made of: figures, instants, bars, states. `{% load studio %}`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
@@ -8,12 +8,14 @@ from typing import Any, Final
 
 from django import template
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
+from django.utils.html import conditional_escape, escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext, gettext_lazy, ngettext, pgettext, pgettext_lazy
+from django.utils.translation import gettext, ngettext, pgettext, pgettext_lazy
 
 from limits import durations
-from limits.queries import Health, LimitState, Setting, SlotRow
+from limits import wording as words
+from limits.queries import Health, LimitState, Setting, SlotRow, Start
+from limits.wording import Given, Sentence, Value
 from studio import bars, wording
 
 register = template.Library()
@@ -23,6 +25,7 @@ HEALTH_ICONS: Final = {
     Health.PAUSED: "pause",
     Health.OVER: "triangle",
     Health.STUCK: "diamond",
+    Health.OVERDUE: "clock",
     Health.FULL: "full",
     Health.FILLING: "half",
     Health.OPEN: "ring",
@@ -35,16 +38,6 @@ STATUS_ICONS: Final = {
     "failed": "cross",
     "cancelled": "crossed",
 }
-HEALTH_WORDS: Final = {
-    Health.UNDECLARED: gettext_lazy("No longer declared"),
-    Health.PAUSED: pgettext_lazy("limit", "Paused"),
-    Health.STUCK: pgettext_lazy("limit", "Not handing out"),
-    Health.FULL: pgettext_lazy("limit", "Full"),
-    Health.FILLING: pgettext_lazy("limit", "Filling"),
-    Health.OPEN: pgettext_lazy("limit", "Open"),
-    Health.IDLE: pgettext_lazy("limit", "Idle"),
-}
-"""What a limit that is over is called has its number in it."""
 RUN_WORDS: Final = {
     "queued": pgettext_lazy("run", "Queued"),
     "running": pgettext_lazy("run", "Running"),
@@ -82,13 +75,6 @@ ICONS: Final = frozenset(
 def grouped(number: int) -> str:
     """Write 100000 as "100,000"."""
     return wording.grouped(number)
-
-
-@register.filter
-def counted(number: int, nouns: str) -> str:
-    """Write a number with its noun: `{{ 7|counted:"run,runs" }}`."""
-    one, many = nouns.split(",")
-    return wording.counted(number, one, many)
 
 
 @register.filter
@@ -160,13 +146,54 @@ def icon(name: str) -> SafeString:
     )
 
 
+def told(sentences: Iterable[Sentence], now: datetime) -> SafeString:
+    """Write sentences one after the other, in the reader's language."""
+    return mark_safe(" ".join(_told(each, now) for each in sentences))
+
+
+def _told(sentence: Sentence, now: datetime) -> str:
+    text = gettext(sentence.one) if sentence.many is None else ngettext(sentence.one, sentence.many, sentence.number)
+    return escape(text) % {name: _value(value, now) for name, value in sentence.values.items()}
+
+
+def _value(value: Value, now: datetime) -> str:
+    match value:
+        case datetime():
+            return instant(value, now)
+        case int():
+            return conditional_escape(grouped(value))
+        case Given():
+            return format_html("<bdi>{}</bdi>", _visible(value))
+        case _:
+            return conditional_escape(value)
+
+
 @register.simple_tag
 def health(limit: LimitState) -> SafeString:
     """Write a limit's state as shape and word: "Full", "Over by 2", "Paused, 4 finishing"."""
     state = limit.health
     return format_html(
-        '<span class="health health-{}">{}{}</span>', state.name.lower(), icon(HEALTH_ICONS[state]), _said(limit)
+        '<span class="health health-{}">{}{}</span>',
+        state.name.lower(),
+        icon(HEALTH_ICONS[state]),
+        told([words.health(limit)], limit.now),
     )
+
+
+@register.simple_tag
+def start(found: Start, now: datetime) -> SafeString:
+    """Say by when a waiting run starts at the latest, or why nobody can tell."""
+    return told(words.start(found), now)
+
+
+@register.simple_tag
+def start_figure(found: Start, now: datetime) -> str:
+    """Write by when a waiting run starts at the latest; "–" where nobody can tell, with the reason as its tooltip."""
+    if found.by is None:
+        return format_html('<span title="{}">{}</span>', start(found, now), wording.NOTHING)
+    if found.too_late:
+        return format_html("{} {}", icon("warn"), gettext("may time out first"))
+    return instant(found.by, now)
 
 
 @register.simple_tag
@@ -221,17 +248,6 @@ def _named(slot: SlotRow) -> str:
 
 def _status(status: str, word: str) -> SafeString:
     return format_html('<span class="health run-{}">{}{}</span>', status, icon(STATUS_ICONS[status]), word)
-
-
-def _said(limit: LimitState) -> str:
-    match limit.health:
-        case Health.OVER:
-            return gettext("Over by {n}").format(n=wording.grouped(limit.over))
-        case Health.PAUSED if limit.busy:
-            said = ngettext("Paused, {n} finishing", "Paused, {n} finishing", limit.busy)
-            return said.format(n=wording.grouped(limit.busy))
-        case state:
-            return str(HEALTH_WORDS[state])
 
 
 @register.inclusion_tag("components/limit_tags.html")

@@ -7,6 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from limits import engine, queries
@@ -54,11 +55,11 @@ def detail(request: HttpRequest, name: str) -> HttpResponse:
     try:
         lists = sections.read(limit, request.GET.dict(), q=q, order=order)
     except InvalidValueError as error:
-        raise Http404("This part of the list is not there.") from error
+        raise Http404(gettext("This part of the list is not there.")) from error
     context = {
         "limit": limit,
-        "standing": sentences.standing(limit, _expiry(limit, limit.over + 1)),
-        "overdue": sentences.overdue(_expiry(limit, 1), limit.now),
+        "standing": sentences.standing(limit, queries.next_move(limit)),
+        "overdue": sentences.overdue(limit),
         "lists": lists,
         "q": q,
         "order": order,

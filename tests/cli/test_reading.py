@@ -13,6 +13,7 @@ import pytest
 from limits import engine, queries, rules
 from limits.engine import Actor
 from limits.pool import Database
+from limits.wording import clock as clock_time
 from tests.cli.conftest import STACKBONE, Cli, ask
 from tests.conftest import Clock
 
@@ -50,6 +51,7 @@ def test_a_list_as_json_has_the_documented_shape(cli: Cli, declare: Declare) -> 
             "free": 0,
             "paused": False,
             "declared": False,
+            "state": "no_longer_declared",
         },
         {
             "name": "partner-api",
@@ -61,6 +63,7 @@ def test_a_list_as_json_has_the_documented_shape(cli: Cli, declare: Declare) -> 
             "free": 7,
             "paused": True,
             "declared": True,
+            "state": "paused",
         },
         {
             "name": "voice-calls",
@@ -72,6 +75,7 @@ def test_a_list_as_json_has_the_documented_shape(cli: Cli, declare: Declare) -> 
             "free": 0,
             "paused": False,
             "declared": True,
+            "state": "full",
         },
     ]
 
@@ -138,7 +142,7 @@ def test_slots_as_json_have_the_documented_shape(cli: Cli, declare: Declare, box
     for slot in found["slots"]:
         assert list(slot) == [
             "id", "state", "label", "run_id", "workflow", "position",
-            "asked_at", "granted_at", "expires_at", "reserved_until", "times_out_at",
+            "asked_at", "granted_at", "expires_at", "reserved_until", "times_out_at", "starts_by",
         ]  # fmt: skip
         assert (slot["label"], slot["run_id"], slot["workflow"]) == ("call-17", "run-1", "place_call")
     given = [
@@ -182,18 +186,71 @@ def test_the_slots_of_a_limit_read_well_in_a_terminal(cli: Cli, declare: Declare
     clock.advance(64_000)
 
     done = cli("slots", "calls")
-    summary, *table = done.stdout.splitlines()
+    summary, standing, *table = done.stdout.splitlines()
     assert summary == "calls: 1 busy, 1 reserved of 2; 1 waiting; max hold 45m; values declared. Full."
+    slot = queries.slot(second)
+    state = queries.limit("calls")
+    assert slot is not None
+    assert slot.expires_at is not None
+    assert state is not None
+    by = clock_time(slot.expires_at + timedelta(seconds=15), now=state.now)
+    assert standing == f"All 2 slots are in use. 1 run waits. The next slot frees by {by} at the latest."
     headings, busy, reserved, waiting = rows("\n".join(table))
-    assert headings == ["#", "STATE", "SLOT", "FOR", "LEFT", "RUN", "LABEL"]
-    assert busy[:2] == ["busy", second]
-    assert re.fullmatch(r"1m 0\ds", busy[2])
-    assert re.fullmatch(r"43m \d\ds", busy[3])
-    assert busy[4:] == ["run-1", "call-17"]
-    assert reserved[:2] == ["reserved", third]
-    assert re.fullmatch(r"5\ds", reserved[3])
+    assert headings == ["POSITION", "STATE", "SLOT", "FOR", "LEFT", "STARTS BY", "TIMES OUT", "RUN", "LABEL"]
+    assert busy[:3] == ["-", "busy", second]
+    assert re.fullmatch(r"1m 0\ds", busy[3])
+    assert re.fullmatch(r"43m \d\ds", busy[4])
+    assert busy[5:] == ["-", "-", "run-1", "call-17"]
+    assert reserved[:3] == ["-", "reserved", third]
+    assert re.fullmatch(r"5\ds", reserved[4])
     assert waiting[:3] == ["1", "waiting", fourth]
-    assert waiting[4:] == ["23h 58m", "run-1", "call-17"]
+    assert waiting[4:] == ["-", by, "23h 58m", "run-1", "call-17"]
+
+
+@pytest.mark.parametrize("trouble", ["paused", "over", "not_handing_out", "overdue", "far", "may_time_out_first"])
+def test_the_slots_of_a_limit_say_why_the_queue_stands(
+    cli: Cli, declare: Declare, clock: Clock, box: Database, trouble: str
+) -> None:
+    """S1, C1: the state's word, a sentence, and what is known of each start; the same state for programs."""
+    declare(calls=(2, 45 * rules.MINUTE))
+    ask("calls", 2)
+    ask("calls", 4 if trouble == "far" else 1, timeout=10 * rules.MINUTE if "time_out" in trouble else rules.DAY)
+    word, state, said, starts = {
+        "paused": (
+            "Paused, 2 finishing",
+            "paused",
+            r"Paused by ana@desk at .* UTC: new \\u202e line\. No slot ",
+            ["-"],
+        ),
+        "over": (
+            "Over by 1",
+            "over",
+            r"2 busy, capacity 1\. Nothing .* 2 slots must free .* That is by .* latest\.",
+            ["UTC"],
+        ),
+        "not_handing_out": ("Not handing out", "not_handing_out", r"1 slot has been free for 3\ds\. Yet 1 run", ["-"]),
+        "overdue": ("Overdue", "overdue", r"All 2 slots .* 1 run waits\. A slot is past its max hold\. The 15", ["-"]),
+        "far": ("Full", "full", r"All 2 slots are in use\. 4 runs wait\.", ["UTC", "UTC", "-", "-"]),
+        "may_time_out_first": ("Full", "full", r"All 2 slots are in use\.", ["may time out first"]),
+    }[trouble]
+    if trouble == "paused":
+        engine.pause("calls", actor=ANA, reason="new \u202e line")
+    if trouble == "over":
+        engine.edit("calls", actor=ANA, capacity=1)
+    if trouble == "not_handing_out":
+        box.fetch("UPDATE limits.limit SET capacity = 3, declared_capacity = 3 RETURNING 1")
+    if trouble in ("not_handing_out", "overdue"):
+        clock.advance(31_000 + (45 * rules.MINUTE if trouble == "overdue" else 0))
+    summary, standing, _, *table = cli("slots", "calls").stdout.splitlines()
+    assert summary.endswith(f". {word}.")
+    assert re.match(said, standing)
+    found = json.loads(cli("slots", "calls", "--json").stdout)
+    assert found["limit"]["state"] == state
+    waits = [slot for slot in found["slots"] if slot["state"] == "waiting"]
+    assert [slot["starts_by"] is None for slot in waits] == [each == "-" for each in starts]
+    cells = [row[5] for row in rows("\n".join(table)) if row[1] == "waiting"]
+    assert [cell.split()[-1] if "UTC" in cell else cell for cell in cells] == starts
+    assert rows(cli("list").stdout)[1][5] == word
 
 
 def test_a_long_queue_is_listed_whole_and_in_order(cli: Cli, declare: Declare) -> None:
@@ -203,7 +260,7 @@ def test_a_long_queue_is_listed_whole_and_in_order(cli: Cli, declare: Declare) -
     slots = json.loads(cli("slots", "calls", "--json").stdout)["slots"]
     assert [slot["id"] for slot in slots] == ids
     assert [slot["position"] for slot in slots] == [None, *range(1, 2_102)]
-    _, _, *lines = cli("slots", "calls").stdout.splitlines()
+    _, _, _, *lines = cli("slots", "calls").stdout.splitlines()
     assert [re.search(r"[0-9a-f-]{36}", line)[0] for line in lines] == ids  # type: ignore[index]
 
 
@@ -229,7 +286,7 @@ def test_hostile_text_stays_harmless_in_a_terminal(box: Database, cli: Cli, decl
     box.fetch("UPDATE limits.slot SET run_id = %s RETURNING id", [run_id])
     done = cli("slots", "calls", *(["--json"] if as_json else []))
     assert all(line.isprintable() for line in done.stdout.splitlines())
-    assert len(done.stdout.splitlines()) == (1 if as_json else 3)
+    assert len(done.stdout.splitlines()) == (1 if as_json else 4)
     if as_json:
         (slot,) = json.loads(done.stdout)["slots"]
         assert (slot["label"], slot["run_id"]) == (label, run_id)
@@ -243,10 +300,8 @@ def test_wide_and_combining_letters_keep_the_columns_straight(cli: Cli, declare:
     declare(calls=(3, rules.HOUR))
     for label in ("日本語", "e\u0301" * 90, "plain"):
         ask("calls", label=label)
-    _, *lines = cli("slots", "calls").stdout.splitlines()
-    assert {line.index("LABEL") if "LABEL" in line else line.index("-  ") + 5 for line in lines} == {
-        lines[0].index("LABEL")
-    }
+    _, _, headings, *lines = cli("slots", "calls").stdout.splitlines()
+    assert {line.rindex("-  ") for line in lines} == {headings.index("RUN")}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """`stackbone trigger`, `runs` and `init`, as people and scripts run them."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -103,9 +104,11 @@ def test_show_tells_a_run_as_the_interface_says(stackbone: Stackbone) -> None:
     assert step["started_at"] == shown["slots"][0]["asked_at"]
     told = stackbone("runs", "show", run_id).stdout
     assert "Stranded: no live worker knows the workflow 'place_call'" in told
-    assert "place 1, next in line; times out in 1d" in told or "place 1, next in line; times out in 23h" in told
+    assert re.search(
+        r"position 1, next in line; times out in (1d|23h) \S+\. It starts by .* UTC at the latest\.\n", told
+    )
     behind = stackbone("runs", "show", waiting()).stdout
-    assert f"place 2, behind {run_id}" in behind
+    assert f"position 2, behind {run_id}" in behind
 
 
 def test_list_filters_and_goes_on(stackbone: Stackbone) -> None:

@@ -50,6 +50,13 @@ def test_the_largest_legal_values_are_taken(max_hold: object) -> None:
     assert workspace.limits["a" * 64] == Declared(capacity=100_000, max_hold=30 * rules.DAY)
 
 
+def test_more_limits_than_a_sync_can_lock_are_refused() -> None:
+    """D4: the error names the number and the bound; one that is at the bound is fine."""
+    limits = {f"limit-{n}": GOOD for n in range(rules.LIMITS_MAX)}
+    assert len(define_workspace(limits=limits).limits) == 5_000
+    assert faults(limits={**limits, "one-more": GOOD}) == ("limits: must be at most 5,000, got 5,001",)
+
+
 @pytest.mark.parametrize("max_hold", ["30d1s", "31d", 2_592_000_001, timedelta(days=30, milliseconds=1)], ids=quoted)
 def test_a_max_hold_beyond_thirty_days_is_refused(max_hold: object) -> None:
     """D2, case 41: the error names limit, field and bound."""

@@ -7,7 +7,7 @@ import pytest
 
 from limits import engine, pool, queries
 from limits.errors import InvalidValueError, UnknownLimitError, WorkspaceMismatchError
-from limits.rules import CAPACITY_MAX, DAY, HOUR, MAX_HOLD_MAX, MINUTE
+from limits.rules import CAPACITY_MAX, DAY, HOUR, LIMITS_MAX, MAX_HOLD_MAX, MINUTE
 from tests.conftest import Clock
 from tests.engine.steps import OPERATOR, ask, confirm, counts, everything, hold, ids, release, state, wait
 
@@ -27,6 +27,20 @@ def test_a_sync_that_changes_nothing_writes_nothing(declare: Declare, box: pool.
     declare(a=(1, HOUR))
     before = everything(box)
     declare(a=(1, HOUR))
+    assert everything(box) == before
+
+
+def test_a_config_at_the_bound_takes_the_place_of_another_and_one_limit_more_is_refused(
+    declare: Declare, box: pool.Database
+) -> None:
+    """D6: a sync locks all limits, those no longer declared too, and the server has room for so many locks."""
+    for generation in ("old", "new"):
+        declared = {f"{generation}-{n}": (1, HOUR) for n in range(LIMITS_MAX)}
+        assert len(declare(**declared).added) == LIMITS_MAX
+    assert len(queries.limits()) == LIMITS_MAX
+    before = everything(box)
+    with pytest.raises(InvalidValueError, match=r"^limits: must be at most 5,000, got 5,001$"):
+        declare(**declared, one_more=(1, HOUR))
     assert everything(box) == before
 
 

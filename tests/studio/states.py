@@ -54,6 +54,7 @@ def limit(
         waiting=waiting,
         pause=Pause(by="ana@example.com", at=ago(minutes=22), reason=given.pop("reason", None)) if paused else None,
         oldest_asked_at=given.pop("oldest", ago(minutes=12) if waiting else None),
+        next_expiry=given.pop("next_expiry", None),
         changed_at=given.pop("changed_at", NOW),
         revision=7,
         now=NOW,

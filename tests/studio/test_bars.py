@@ -156,7 +156,7 @@ def limit(*, capacity: int, busy: int, reserved: int, paused: bool = False) -> L
     )
     return LimitState(
         name="calls", declared=True, capacity=value, max_hold=value, busy=busy, reserved=reserved, waiting=0,
-        pause=Pause(by="ana", at=now, reason=None) if paused else None, oldest_asked_at=None, changed_at=now,
+        pause=Pause(by="ana", at=now, reason=None) if paused else None, oldest_asked_at=None, next_expiry=None, changed_at=now,
         revision=1, now=now,
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from django.test import Client
 
 from limits import engine, queries, rules
 from limits.engine import Actor
-from studio.wording import clock as written
+from limits.wording import clock as written
 from tests.conftest import Clock
 from tests.studio.conftest import Ask
 from tests.studio.read import text, title
@@ -147,12 +147,12 @@ def test_a_limit_over_capacity_says_by_when_the_queue_moves(
 
     def by(slot: queries.SlotRow) -> str:
         assert slot.expires_at is not None
-        return f"; by {written(slot.expires_at + timedelta(seconds=15), now=limit.now)} at the latest."
+        return f"by {written(slot.expires_at + timedelta(seconds=15), now=limit.now)} at the latest."
 
     said = text(studio.get("/limits/calls/"))
-    assert f"3 slots must free before a new run gets one{by(held[2])}" in said
+    assert f"3 slots must free before a new run gets one. That is {by(held[2])}" in said
     previewed = studio.post("/limits/calls/edit/", {"capacity": "1", "max_hold": "10m", "preview": "1"})
-    assert f"4 busy slots must finish before the next run starts{by(held[3])}" in text(previewed)
+    assert f"4 busy slots must finish before the next run starts; {by(held[3])}" in text(previewed)
 
 
 def test_a_run_that_may_time_out_before_it_starts_is_marked(
@@ -188,7 +188,9 @@ def test_nothing_is_promised_while_the_limit_is_paused(
     ask("calls")
     engine.pause("calls", actor=ANA, reason="provider <b>outage</b>")
     page = studio.get("/limits/calls/")
-    assert re.findall(r'data-before="starts by">(.*?)</td>', page.content.decode()) == ["–"]
+    assert re.findall(r'data-before="starts by">(.*?)</td>', page.content.decode()) == [
+        '<span title="Nobody can tell by when it starts: the limit is paused.">–</span>'
+    ]
     assert "Paused by ana@example.com" in text(page)
     assert "provider <b>outage</b>" in text(page)
     assert "Resume…" in text(page)

@@ -9,6 +9,7 @@ from django.urls import resolve, reverse
 
 from limits.queries import LimitState, Pause, Setting
 from limits.rules import DAY, HOUR, MINUTE, SECOND
+from limits.wording import clock
 from studio import wording
 from studio.templatetags import studio as tags
 
@@ -26,8 +27,8 @@ def setting(effective: int, override: int | None = None) -> Setting:
 def limit(**changes: object) -> LimitState:
     usual = {
         "name": "calls", "declared": True, "capacity": setting(5), "max_hold": setting(45 * MINUTE), "busy": 0,
-        "reserved": 0, "waiting": 0, "pause": None, "oldest_asked_at": None, "changed_at": NOW, "revision": 1,
-        "now": NOW,
+        "reserved": 0, "waiting": 0, "pause": None, "oldest_asked_at": None, "next_expiry": None, "changed_at": NOW,
+        "revision": 1, "now": NOW,
     }  # fmt: skip
     return LimitState(**(usual | changes))  # type: ignore[arg-type]
 
@@ -79,8 +80,8 @@ def test_an_instant_is_marked_utc_and_carries_the_machines_value() -> None:
     assert 'datetime="2026-12-02T14:32:08.250Z"' in written
     assert 'title="2 Dec 2026, 14:32:08 UTC"' in written
     assert ">14:32:08 UTC<" in written
-    assert wording.clock(NOW - timedelta(days=1), now=NOW) == "1 Dec 14:32 UTC"
-    assert wording.clock(NOW - timedelta(days=365), now=NOW) == "2 Dec 2025 14:32 UTC"
+    assert clock(NOW - timedelta(days=1), now=NOW) == "1 Dec 14:32 UTC"
+    assert clock(NOW - timedelta(days=365), now=NOW) == "2 Dec 2025 14:32 UTC"
 
 
 @pytest.mark.parametrize(
@@ -91,6 +92,24 @@ def test_an_instant_is_marked_utc_and_carries_the_machines_value() -> None:
         ({"pause": Pause(by="a", at=NOW, reason=None)}, "pause", "Paused"),
         ({"busy": 1207}, "triangle", "Over by 1,202"),
         ({"waiting": 1, "changed_at": NOW - timedelta(seconds=31)}, "diamond", "Not handing out"),
+        ({"busy": 5, "next_expiry": NOW - timedelta(seconds=31)}, "clock", "Overdue"),
+        ({"busy": 7, "next_expiry": NOW - timedelta(seconds=31)}, "clock", "Overdue"),
+        ({"busy": 5, "next_expiry": NOW - timedelta(seconds=29)}, "full", "Full"),
+        (
+            {
+                "busy": 1,
+                "waiting": 1,
+                "changed_at": NOW - timedelta(seconds=31),
+                "next_expiry": NOW - timedelta(days=1),
+            },
+            "diamond",
+            "Not handing out",
+        ),
+        (
+            {"pause": Pause(by="a", at=NOW, reason=None), "busy": 1, "next_expiry": NOW - timedelta(days=1)},
+            "pause",
+            "Paused, 1 finishing",
+        ),
         ({"busy": 5}, "full", "Full"),
         ({"waiting": 1}, "half", "Filling"),
         ({"busy": 1}, "ring", "Open"),

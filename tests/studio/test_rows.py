@@ -3,6 +3,7 @@
 import pytest
 
 from limits import rules
+from limits.queries import Start, Unbounded
 from studio import rows
 from tests.studio.states import ago, ahead, limit, slot
 
@@ -52,19 +53,5 @@ def test_a_wait_is_near_its_end_in_the_last_tenth_but_for_five_minutes_at_most(
 ) -> None:
     """Q4: the timeout, marked before it comes."""
     asked = slot("waiting", position=1, asked_at=ago(minutes=waited), times_out_at=ahead(minutes=left))
-    (row,) = rows.queued([asked], limit(), {})
+    (row,) = rows.queued([asked], limit(), [Start(by=None, why=Unbounded.FAR, too_late=False)])
     assert row.near is near
-
-
-def test_a_wait_starts_one_pass_after_the_end_it_needs_and_may_time_out_before() -> None:
-    """F8: what is due is taken back by the next pass at the latest."""
-    waits = [slot("waiting", position=n, times_out_at=ahead(minutes=4)) for n in (1, 2, 3, 4)]
-    ends = {1: ahead(minutes=3), 2: ahead(minutes=3, seconds=46), 3: ago(minutes=1)}
-    found = rows.queued(waits, limit(), ends)
-    assert [row.starts_by for row in found] == [
-        ahead(minutes=3, seconds=15),
-        ahead(minutes=4, seconds=1),
-        None,
-        None,
-    ]
-    assert [row.too_late for row in found] == [False, True, False, False]

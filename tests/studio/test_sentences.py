@@ -1,7 +1,12 @@
 """S1, S2: a limit's state in plain words, one sentence line for each."""
 
+import ast
+import inspect
+import re
+
 import pytest
 
+from limits import wording
 from limits.queries import LimitState
 from studio import sentences
 from tests.studio.read import text
@@ -21,13 +26,13 @@ from tests.studio.states import ago, ahead, limit, slot
         ),
         (
             limit(5, busy=7, waiting=3),
-            "7 busy, capacity 5. Nothing is taken back. 3 slots must free before the queue moves;"
-            " by 14:36:08 UTC at the latest.",
+            "7 busy, capacity 5. Nothing is taken back. 3 slots must free before the queue moves."
+            " That is by 14:36:08 UTC at the latest.",
         ),
         (
             limit(5, busy=5, reserved=1),
-            "5 busy and 1 reserved, capacity 5. Nothing is taken back. 2 slots must free before a new run gets one;"
-            " by 14:36:08 UTC at the latest.",
+            "5 busy and 1 reserved, capacity 5. Nothing is taken back. 2 slots must free before a new run gets one."
+            " That is by 14:36:08 UTC at the latest.",
         ),
         (
             limit(20, busy=4, waiting=41, paused=True, reason="provider outage"),
@@ -41,11 +46,11 @@ from tests.studio.states import ago, ahead, limit, slot
         ),
         (
             limit(5, busy=3, waiting=3, changed_at=ago(seconds=45)),
-            "2 slots have been free for 45s, yet 3 runs wait. The 15-second pass may be stopped.",
+            "2 slots have been free for 45s. Yet 3 runs wait. The 15-second pass may be stopped.",
         ),
         (
             limit(5, busy=3, waiting=3),
-            "2 slots are free and 3 runs wait. Free slots are handed out within 15 seconds.",
+            "2 slots are free. 3 runs wait. Free slots are handed out within 15 seconds.",
         ),
         (limit(20, busy=3), "17 slots are free."),
         (limit(20), "Nothing is using this limit."),
@@ -119,6 +124,25 @@ def test_a_slot_is_named_by_what_people_know_it_by() -> None:
 
 @pytest.mark.parametrize(("seconds", "late"), [(29, False), (31, True)])
 def test_a_slot_is_overdue_after_two_passes(seconds: int, late: bool) -> None:
-    """F8: nothing due waits for longer than a pass while a worker lives."""
-    assert sentences.overdue(ago(seconds=seconds), limit().now) is late
-    assert not sentences.overdue(None, limit().now)
+    """F8: nothing due waits for longer than a pass while a worker lives; afterwards no instant is promised."""
+    state = limit(5, busy=7, waiting=1, next_expiry=ago(seconds=seconds))
+    assert state.overdue is late
+    assert ("latest" not in sentences.standing(state, ahead(minutes=3))) is late
+    assert not limit(5, busy=5).overdue
+
+
+def test_every_sentence_stands_whole_in_the_source() -> None:
+    """S2: translators get it as it is written, and each of its places has a value."""
+    calls = [
+        call
+        for call in ast.walk(ast.parse(inspect.getsource(wording)))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ("said", "said_of")
+    ]
+    assert len(calls) > 30
+    for call in calls:
+        forms = call.args[: 2 if getattr(call.func, "id", "") == "said_of" else 1]
+        given = {value.arg for value in call.keywords} | ({"number"} if len(forms) == 2 else set())
+        for form in forms:
+            assert isinstance(form, ast.Constant), ast.unparse(call)
+            assert set(re.findall(r"%\((\w+)\)s", form.value)) <= given, ast.unparse(call)
+        assert given == {*re.findall(r"%\((\w+)\)s", " ".join(form.value for form in forms))}, ast.unparse(call)
