@@ -8,10 +8,12 @@ import logging
 import time
 from collections.abc import Callable
 
+from django.contrib import messages
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.middleware.locale import LocaleMiddleware
+from django.shortcuts import render
 from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-untyped]
 from whitenoise.responders import StaticFile  # type: ignore[import-untyped]
 
@@ -117,6 +119,30 @@ class PrivatePages:
         kept = response.status_code < 400
         response.headers.setdefault("Cache-Control", "private, no-cache" if kept else "no-store")
         return response
+
+
+class DoneInPlace:
+    """Answer a form that a script sent with its outcome alone, where a browser without scripts is sent on to a page.
+
+    The header `Studio-Done` tells what came of it: success, info (nothing changed) or error.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        said = list(messages.get_messages(request)) if _is_done(request, response) else []
+        if not said:
+            return response
+        done = render(request, "components/messages.html", {"messages": said})
+        done["Studio-Done"] = max(said, key=lambda message: message.level).level_tag
+        done["Cache-Control"] = "no-store"
+        return done
+
+
+def _is_done(request: HttpRequest, response: HttpResponseBase) -> bool:
+    return request.method == "POST" and response.status_code == 303 and "HX-Request" in request.headers
 
 
 class ErrorPages:

@@ -21,6 +21,7 @@ urlpatterns = [
     path("limits/<limit:name>/pause/", limits.pause, name="limit-pause"),
     path("limits/<limit:name>/resume/", limits.resume, name="limit-resume"),
     path("limits/<limit:name>/reset/<field:field>/", limits.reset, name="limit-reset"),
+    path("limits/<limit:name>/undo/", limits.undo, name="limit-undo"),
     path(
         "limits/<limit:name>/slots/<slug:slot_id>/release/",
         slots.release,

@@ -7,6 +7,7 @@ from functools import reduce
 from typing import Any, Final
 
 from django import template
+from django.contrib.messages.storage.base import Message
 from django.urls import reverse
 from django.utils.html import conditional_escape, escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
@@ -250,6 +251,21 @@ def _status(status: str, word: str) -> SafeString:
     return format_html('<span class="health run-{}">{}{}</span>', status, icon(STATUS_ICONS[status]), word)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Undo:
+    """Where a form goes that takes a change back, and what it sends."""
+
+    action: str
+    token: str
+
+
+@register.filter
+def undo(message: Message) -> _Undo | None:
+    """Return the way back that a message carries (`studio.undoing.offer`), or none."""
+    action, _, token = (message.extra_tags or "").partition(" ")
+    return _Undo(action=action, token=token) if token else None
+
+
 @register.inclusion_tag("components/limit_tags.html")
 def limit_tags(limit: LimitState) -> dict[str, Any]:
     """Write the tags that follow a limit's name: Override, No longer declared."""
@@ -343,6 +359,12 @@ def label(text: str | None) -> str:
 def ident(text: str | None) -> str:
     """Write the id of a run or a slot, as safely as a label; "–" for none."""
     return _isolated(text, "ident")
+
+
+@register.inclusion_tag("components/copy_button.html")
+def copy_button(text: str, place: str) -> dict[str, Any]:
+    """Write a button that copies a text as it is; `place` tells it apart from others on the page."""
+    return {"text": text, "place": place}
 
 
 @register.filter

@@ -8,13 +8,13 @@ from django.shortcuts import render
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from limits import engine, queries
 from limits.engine import Edited
 from limits.errors import ChangedMeanwhileError, InvalidValueError, UnknownLimitError
 from limits.queries import LimitState
-from studio import listing, outcomes, previews, sections, sentences
+from studio import listing, outcomes, previews, sections, sentences, undoing
 from studio.forms import EditForm, ReasonForm, ResetForm
 from studio.previews import Preview
 from studio.security import actor
@@ -89,7 +89,9 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
     except ChangedMeanwhileError:
         # Somebody was faster than this look at the limit, so it takes another one.
         return edit(request, name)
-    return _done(request, name, done, outcomes.edited(form), again=bool(form.stored))
+    stored = {field: form.cleaned_data[field] for field in form.pending}
+    undo = undoing.offer(limit, stored) if done is not None and done.changed else ""
+    return _done(request, name, done, outcomes.edited(form), again=bool(form.stored), undo=undo)
 
 
 @_reads_and_acts
@@ -107,7 +109,23 @@ def reset(request: HttpRequest, name: str, field: str) -> HttpResponse:
         done = engine.reset(name, field, actor=actor(request), **form.cleaned_data)
     except ChangedMeanwhileError as error:
         return _reset_page(request, known(name), field, form, said=said, stale=error, status=409)
-    return _done(request, name, done, outcomes.reset(limit, field, done))
+    # An override of a limit that is no longer declared can't be set again.
+    undo = undoing.offer(limit, {field: declared}) if done.changed and limit.declared else ""
+    return _done(request, name, done, outcomes.reset(limit, field, done), undo=undo)
+
+
+@require_POST
+def undo(request: HttpRequest, name: str) -> HttpResponse:
+    """Take back a change that was saved less than a minute ago, unless somebody changed the value since."""
+    limit = known(name)
+    try:
+        steps = undoing.accepted(name, request.POST.get("token", ""))
+    except undoing.TooLateError:
+        messages.error(request, f"Not undone: that is possible for {undoing.SECONDS} seconds after the change only.")
+        return see_other("limit", name)
+    done, text = undoing.undo_all(limit, steps, actor=actor(request))
+    messages.add_message(request, messages.SUCCESS if done else messages.ERROR, text)
+    return see_other("limit", name)
 
 
 @_reads_and_acts
@@ -171,8 +189,13 @@ def _edit_page(
     request: HttpRequest, limit: LimitState, form: EditForm, *, said: list[Preview] | None = None, status: int = 200
 ) -> HttpResponse:
     warned = status == 422 and not form.errors
-    context = {"limit": limit, "form": form, "said": said, "warned": warned, "now": limit.now}
+    context = {"limit": limit, "form": form, "said": said, "warned": warned, "live": _live(request), "now": limit.now}
     return render(request, "limits/edit.html", context, status=status)
+
+
+def _live(request: HttpRequest) -> bool:
+    # Asked while somebody types, who must keep the focus.
+    return "preview" in request.POST and "HX-Request" in request.headers
 
 
 def _stale_page(request: HttpRequest, form: EditForm) -> HttpResponse:
@@ -197,7 +220,6 @@ def _reset_page(
         "limit": limit,
         "field": field,
         "setting": getattr(limit, field),
-        "word": outcomes.WORDS[field],
         "target": outcomes.written(field, getattr(limit, field).declared),
         "present": outcomes.written(field, getattr(limit, field).effective),
         "form": form,
@@ -210,11 +232,17 @@ def _reset_page(
 
 
 def _done(
-    request: HttpRequest, name: str, done: Edited | None, text: SafeString, *, again: bool = False
+    request: HttpRequest,
+    name: str,
+    done: Edited | None,
+    text: SafeString,
+    *,
+    again: bool = False,
+    undo: str = "",
 ) -> HttpResponse:
     # The answer to an edit, reset, pause or resume; none where there was nothing to do. Done before is done.
     if done is not None and done.granted:
         text = format_html("{} {}", text, outcomes.started(done.granted))
     changed = done is not None and done.changed
-    messages.add_message(request, messages.SUCCESS if changed or again else messages.INFO, text)
+    messages.add_message(request, messages.SUCCESS if changed or again else messages.INFO, text, extra_tags=undo)
     return see_other("limit", name)

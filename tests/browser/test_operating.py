@@ -27,7 +27,8 @@ def states(ids: list[str]) -> list[str]:
 
 
 def notice(page: Page) -> str:
-    return page.locator(".messages").inner_text()
+    """Return what came of an action: a toast with scripts, else a notice of the page."""
+    return page.locator(".messages .notice p, .toast p").last.inner_text()
 
 
 def test_from_the_list_to_a_limit_by_search_and_filter(
@@ -72,7 +73,7 @@ def test_the_keyboard_reaches_everything_on_a_limit(
             break
     expect(page.locator(":focus")).to_contain_text("Release…")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Release this slot?")
+    expect(page.get_by_role("heading", name="Release this slot?")).to_be_visible()
     expect(page.locator(":focus")).to_have_text("Keep slot")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("voice-calls")
@@ -134,16 +135,17 @@ def test_an_edit_with_an_error_is_mended_previewed_and_saved(open_page: Open, de
     page.get_by_role("link", name="Edit limit").click()
     page.get_by_label("Max hold").fill("45 min")
     page.get_by_role("button", name="Save changes").click()
-    expect(page).to_have_title("Error: Edit calls · Studio")
+    if not scripts:
+        expect(page).to_have_title("Error: Edit calls · Studio")
     expect(page.locator(":focus")).to_have_id("errors")
     page.get_by_role("link", name="Max hold must be a duration, like 45m, 2h or 1h30m").click()
     expect(page.locator(":focus")).to_have_id("id_max_hold")
     page.get_by_label("Max hold").fill("2h")
     page.get_by_label("Capacity").fill("5")
-    page.get_by_role("button", name="Preview").click()
-    said = page.locator("#preview").inner_text()
-    assert "Starts 3 of 4 waiting runs at once." in said
-    assert "2 busy slots keep their expiry" in said
+    if not scripts:
+        page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#preview")).to_contain_text("Starts 3 of 4 waiting runs at once.")
+    expect(page.locator("#preview")).to_contain_text("2 busy slots keep their expiry")
     page.get_by_role("button", name="Save changes").click()
     assert notice(page) == "Capacity is now 5. Max hold is now 2h for new slots. 3 runs started."
     assert "Capacity 5, override by " in page.locator(".provenance").inner_text()

@@ -9,9 +9,10 @@ from django.test import Client
 
 
 def text(markup: str | HttpResponse) -> str:
-    """Return the visible words of markup or of a page's body."""
+    """Return the visible words of markup or of a page's body, as a browser without scripts shows them."""
     written = markup if isinstance(markup, str) else markup.content.decode()
-    written = re.sub(r"<(script|style|title)\b.*?</\1>", " ", written, flags=re.DOTALL)
+    written = re.sub(r"<(script|style|title|dialog|template)\b.*?</\1>", " ", written, flags=re.DOTALL)
+    written = re.sub(r'<(button|details) [^>]*class="[^"]*\bscripted\b.*?</\1>', "", written, flags=re.DOTALL)
     # A tag stands between words only where the page would break them: cells, items, paragraphs.
     written = re.sub(
         r"</?(p|td|th|tr|li|h\d|div|dt|dd|section|table|form|ul|dl|nav|header|main|button)\b[^>]*>", " ", written

@@ -72,7 +72,7 @@ def test_the_same_save_sent_again_is_no_conflict_with_oneself(studio: Client, de
     assert "Capacity is now 44." in followed(studio.post(PATH, mine), studio)
     before = queries.changes()
     again = studio.get(studio.post(PATH, mine)["Location"]).content.decode()
-    assert '<p class="notice notice-success" role="status">Capacity is 44 already.</p>' in again
+    assert '<div class="notice notice-success" role="status"><p>Capacity is 44 already.</p></div>' in again
     assert queries.changes() == before
     more = followed(studio.post(PATH, mine | {"max_hold": "2h"}), studio)
     assert "Capacity is 44 already. Max hold is now 2h for new slots." in more

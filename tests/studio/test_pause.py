@@ -50,7 +50,7 @@ def test_a_second_pause_changes_nothing_and_says_so(studio: Client, declare: Dec
     """O6: the first one's who and why stay."""
     declare(calls=(1, 45 * M))
     engine.pause("calls", actor=ANA, reason="first")
-    assert "calls is paused already By ana@example.com at" in text(studio.get("/limits/calls/pause/"))
+    assert "calls is paused already Paused by ana@example.com at" in text(studio.get("/limits/calls/pause/"))
     assert "Nothing changed. calls was paused already." in followed(studio.post("/limits/calls/pause/"), studio)
     pause = calls().pause
     assert pause is not None

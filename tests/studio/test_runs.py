@@ -143,10 +143,10 @@ def test_any_id_is_text_and_leads_to_its_run(studio: Client, run_id: str) -> Non
 
 def test_runs_stand_in_the_navigation(studio: Client) -> None:
     """S6: one link from every page."""
-    assert '<a href="/runs/" aria-current="page">Runs</a>' in studio.get("/runs/").content.decode()
+    assert '<a href="/runs/" aria-current="page" data-go="r">Runs</a>' in studio.get("/runs/").content.decode()
     for path in ("/limits/", "/workflows/"):
         assert '<a href="/runs/"' in studio.get(path).content.decode()
-    assert 'aria-current="page">Runs' not in studio.get("/workflows/").content.decode()
+    assert 'aria-current="page" data-go="r">Runs' not in studio.get("/workflows/").content.decode()
     assert studio.post("/runs/").status_code == 405
 
 
