@@ -23,7 +23,7 @@ def started(granted: int) -> SafeString:
 def edited(form: EditForm) -> SafeString:
     """Say what an edit stored, and what was stored before it."""
     said = [_edited(field, form.cleaned_data[field], again=field in form.stored) for field in form.touched]
-    return format_html_join(" ", "{}", ((each,) for each in said)) or format_html(gettext("No changes."))
+    return format_html_join(" ", "{}", ((each,) for each in said)) or SafeString(gettext("No changes."))
 
 
 def reset(limit: LimitState, field: str, done: Edited) -> SafeString:

@@ -52,7 +52,7 @@ def max_hold(limit: LimitState, new: int, last_expiry: datetime | None) -> list[
         return []
     text = _joined(
         format_html(gettext("{change} for new slots."), change=change(setting(old), setting(new))),
-        _kept(limit, last_expiry) if limit.busy else format_html(gettext("No slot is busy now.")),
+        _kept(limit, last_expiry) if limit.busy else SafeString(gettext("No slot is busy now.")),
     )
     return [Preview(field="max_hold", text=text)]
 
@@ -62,7 +62,7 @@ def same_as_declared(limit: LimitState, field: str, new: int) -> list[Preview]:
     setting_now = getattr(limit, field)
     if new != setting_now.declared or new == setting_now.effective:
         return []
-    text = format_html(
+    text = SafeString(
         gettext("Same as the declared value. This still stores an override. Use Reset to follow the config.")
     )
     return [Preview(field=field, text=text)]
@@ -71,7 +71,7 @@ def same_as_declared(limit: LimitState, field: str, new: int) -> list[Preview]:
 def resumed(limit: LimitState) -> SafeString:
     """Say what resuming a paused limit does at once."""
     if not limit.waiting:
-        return format_html(gettext("No run is waiting. New requests get a slot again."))
+        return SafeString(gettext("No run is waiting. New requests get a slot again."))
     if not limit.free:
         said = ngettext(
             "No slot is free: {n} waiting run starts when slots free.",
@@ -92,7 +92,7 @@ def _raised(limit: LimitState, new: int) -> SafeString:
         said = ngettext("{n} in use, so no run starts yet.", "{n} in use, so no run starts yet.", limit.held)
         return format_html(said, n=grouped(limit.held))
     if limit.paused:
-        return format_html(gettext("The limit is paused: no run starts until it is resumed."))
+        return SafeString(gettext("The limit is paused: no run starts until it is resumed."))
     if not limit.waiting:
         said = ngettext("No run is waiting. {n} slot is free.", "No run is waiting. {n} slots are free.", free)
         return format_html(said, n=grouped(free))
@@ -135,7 +135,7 @@ def _below(limit: LimitState, new: int, expiry: datetime | None) -> SafeString:
         )
     )
     return _joined(
-        format_html(gettext("Nothing is taken back.")),
+        SafeString(gettext("Nothing is taken back.")),
         format_html(said, n=grouped(ends)),
         format_html(gettext("That is by {at} at the latest."), at=instant(by, limit.now)) if by else "",
     )

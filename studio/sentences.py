@@ -24,7 +24,7 @@ def overdue(limit: LimitState) -> SafeString:
 def after_release(limit: LimitState, head: SlotRow | None) -> SafeString:
     """Say who gets a busy slot of the limit once it is released."""
     if limit.paused:
-        return format_html(gettext("Nobody gets it: the limit is paused."))
+        return SafeString(gettext("Nobody gets it: the limit is paused."))
     if limit.over:
         said = (
             ngettext(
@@ -37,7 +37,7 @@ def after_release(limit: LimitState, head: SlotRow | None) -> SafeString:
         )
         return format_html(said, n=grouped(limit.held), most=grouped(limit.capacity.effective))
     if head is None:
-        return format_html(gettext("No run is waiting. The slot becomes free."))
+        return SafeString(gettext("No run is waiting. The slot becomes free."))
     return format_html(
         gettext("{who}, waited {time}. It gets the slot at once."),
         who=who(head),

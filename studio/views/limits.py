@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from limits import engine, queries
@@ -121,7 +121,12 @@ def undo(request: HttpRequest, name: str) -> HttpResponse:
     try:
         steps = undoing.accepted(name, request.POST.get("token", ""))
     except undoing.TooLateError:
-        messages.error(request, f"Not undone: that is possible for {undoing.SECONDS} seconds after the change only.")
+        said = ngettext(
+            "Not undone: that is possible for {n} second after the change only.",
+            "Not undone: that is possible for {n} seconds after the change only.",
+            undoing.SECONDS,
+        )
+        messages.error(request, said.format(n=undoing.SECONDS))
         return see_other("limit", name)
     done, text = undoing.undo_all(limit, steps, actor=actor(request))
     messages.add_message(request, messages.SUCCESS if done else messages.ERROR, text)

@@ -105,7 +105,7 @@ def _shortly_named(slot: SlotRow) -> SlotRow:
 def _nothing_changed(slot_id: str, limit: LimitState) -> SafeString:
     slot = queries.slot(slot_id)
     if slot is None or slot.state in ("reserved", "waiting"):
-        return format_html(gettext("Nothing changed. Only a busy slot can be released."))
+        return SafeString(gettext("Nothing changed. Only a busy slot can be released."))
     if slot.state == "released":
         at = instant(slot.ended_at, limit.now)
         return format_html(gettext("Nothing changed. That slot was already free (released {at})."), at=at)
