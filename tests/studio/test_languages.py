@@ -154,6 +154,14 @@ def test_no_screen_has_an_english_leftover(clock: Clock, box: pool.Database, mig
         assert "Esperando hueco · voice-calls" in text(reader("en").get(f"/runs/{scene_runs.WAITING}/"))
 
 
+def test_drawings_are_the_same_in_every_language(clock: Clock, box: pool.Database) -> None:
+    """S1: a coordinate is for machines, which know no comma."""
+    scene.make(clock.advance)
+    for path in ("/limits/", *(f"/limits/{name}/" for name in scene.LIMITS)):
+        english, spanish = (_drawn(reader(language).get(path).content.decode()) for language in ("en", "es"))
+        assert english == spanish != []
+
+
 def test_what_came_of_an_act_is_said_in_spanish(studio: Client, declare: Any) -> None:
     """S3, S4: outcomes too, with their plurals."""
     declare(calls=(20, rules.MINUTE))
@@ -166,6 +174,11 @@ def test_what_came_of_an_act_is_said_in_spanish(studio: Client, declare: Any) ->
 
 def _differs(entry: Any) -> bool:
     return not re.search(r"%\(|\{", entry.msgid) and entry.msgid not in {entry.msgstr, *entry.msgstr_plural.values()}
+
+
+def _drawn(page: str) -> list[str]:
+    # How far a meter has come may differ by a moment; where things stand does not.
+    return re.findall(r'<rect class="(?:bar|cell)[^>]*>', page)
 
 
 def _attributes(page: str) -> list[str]:
