@@ -203,9 +203,20 @@ class Slot(models.Model):
         indexes = [
             # settle: what is due; the busy page by expiry; when a waiting run starts at the latest.
             models.Index(name="slot_due", fields=["limit", "state", "due_at"], condition=LIVE),
-            # Search by the start of a label or a run's id.
-            models.Index(name="slot_label", fields=["limit", "label"], condition=LIVE & Q(label__isnull=False)),
-            models.Index(name="slot_run", fields=["limit", "run_id"], condition=LIVE & Q(run_id__isnull=False)),
+            # Search by the start of a label or a run's id. The operators of these classes stand in no other index, so
+            # that no plan takes another one.
+            models.Index(
+                name="slot_label",
+                fields=["limit", "state", "label"],
+                opclasses=["int4_ops", "text_ops", "text_pattern_ops"],
+                condition=LIVE & Q(label__isnull=False),
+            ),
+            models.Index(
+                name="slot_run",
+                fields=["limit", "state", "run_id"],
+                opclasses=["int4_ops", "text_ops", "text_pattern_ops"],
+                condition=LIVE & Q(run_id__isnull=False),
+            ),
             # The slots of a run, live and ended; request: what became of the call's last slot.
             models.Index(name="slot_of_run", fields=["run_id", "key"], condition=Q(run_id__isnull=False)),
             # sweep: the queue places of a process that is gone.

@@ -86,7 +86,7 @@ def run_json(run: Run) -> dict[str, Any]:
         ],
         **{name: value for name, value in run_row_json(run.row).items() if name not in ("id", "workflow", "status")},
         "forked_from": run.forked_from,
-        "slots": [slot_json(slot, starts.get(slot.id)) for slot in run.slots],
+        "slots": [{"limit": slot.limit, **slot_json(slot, starts.get(slot.id))} for slot in run.slots],
     }
 
 

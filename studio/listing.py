@@ -6,27 +6,16 @@ from datetime import timedelta
 from typing import Any, Final
 
 from django.core.paginator import Page, Paginator
+from django.utils.functional import Promise
 from django.utils.translation import gettext, gettext_lazy, ngettext, pgettext_lazy
 
-from limits.queries import Health, LimitState
+from limits.queries import LimitState
+from studio.order import severity
 from studio.templatetags.studio import grouped
 
 UNPAGED_MAX: Final = 200
 """Up to so many limits stand on one page."""
 PAGE_SIZE: Final = 100
-
-# What wants a person first. An anomaly stands before what somebody decided, that before plain load.
-_SEVERITY: Final = (
-    Health.STUCK,
-    Health.OVERDUE,
-    Health.OVER,
-    Health.PAUSED,
-    Health.FULL,
-    Health.FILLING,
-    Health.UNDECLARED,
-    Health.OPEN,
-    Health.IDLE,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +26,8 @@ class Filter:
     """
 
     key: str
-    word: Any
-    none: Any
+    word: str | Promise
+    none: str | Promise
     matches: Callable[[LimitState], bool]
     rare: bool = False
 
@@ -124,7 +113,7 @@ COLUMNS: Final = (
     ),
     Column(
         key="state",
-        by=lambda x: (_SEVERITY.index(x.health), -x.over, -x.waiting),
+        by=lambda x: (severity(x.health), -x.over, -x.waiting),
         falling=False,
     ),
 )
@@ -158,7 +147,7 @@ def filter_of(key: str) -> Filter:
     return next((f for f in FILTERS if f.key == key), FILTERS[0])
 
 
-def filter_links(limits: list[LimitState], chosen: Filter) -> list[Counted]:
+def filter_links(limits: list[LimitState], chosen: Filter | None) -> list[Counted]:
     """Return the filters to offer, with their counts."""
     counted = [Counted(filter=f, count=sum(map(f.matches, limits)), chosen=f is chosen) for f in FILTERS]
     return [c for c in counted if c.count or c.chosen or not c.filter.rare]
@@ -217,6 +206,15 @@ def summary(limits: list[LimitState]) -> list[Said]:
         runs = ngettext("{n} run waiting", "{n} runs waiting", waiting)
         return [*parts, Said(text=runs.format(n=grouped(waiting)), key="waiting")]
     return [*parts, Said(text=gettext("nothing waiting"), key=None)]
+
+
+def summed_up(limits: list[LimitState]) -> dict[str, Any]:
+    """Return what the head of the list, the page's title and its icon are drawn from."""
+    return {
+        "summary": summary(limits),
+        "over": sum(limit.over > 0 for limit in limits),
+        "waiting": any(limit.waiting for limit in limits),
+    }
 
 
 def page(limits: list[LimitState], number: str | None) -> Page[LimitState]:

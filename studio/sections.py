@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from limits import queries
 from limits.queries import LimitState, SlotRow
-from studio import rows
+from studio import rows, sentences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,23 @@ class Sections:
     busy: Section
     reserved: Section
     queue: Section
+
+
+def head(limit: LimitState) -> dict[str, Any]:
+    """Return what the head of a limit's page is drawn from."""
+    return {
+        "limit": limit,
+        "standing": sentences.standing(limit, queries.next_move(limit)),
+        "overdue": sentences.overdue(limit),
+    }
+
+
+def expiry(limit: LimitState, place: int) -> datetime | None:
+    """Return when the slot expires that stands at this place among the busy ones, the soonest to expire first."""
+    if not 1 <= place <= limit.busy:
+        return None
+    found = queries.expiries(limit.name, skip=place - 1, count=1)
+    return found[0] if found else None
 
 
 def read(limit: LimitState, asked: Mapping[str, str], *, q: str, order: str) -> Sections:

@@ -67,6 +67,8 @@ def how_it_ended(slot: SlotRow, now: datetime) -> SafeString:
             return format_html(gettext("Somebody released it at {at}."), at=at)
         case "expired":
             return format_html(gettext("Max hold took it back at {at}."), at=at)
+        case "waiting" | "reserved" | "busy":
+            return SafeString(gettext("Not confirmed · moved to the end of the queue."))
         case "timed_out":
             return format_html(gettext("It was never handed out: the run's wait timed out at {at}."), at=at)
         case _:

@@ -7,7 +7,7 @@ from django.urls import path, register_converter
 from django.views.generic import RedirectView
 
 from studio.converters import FieldConverter, LimitNameConverter, TextConverter
-from studio.views import health, limits, runs, slots, theme, workflows
+from studio.views import health, limits, live, runs, slots, theme, workflows
 
 register_converter(LimitNameConverter, "limit")
 register_converter(FieldConverter, "field")
@@ -27,6 +27,9 @@ urlpatterns = [
         slots.release,
         name="slot-release",
     ),
+    path("live/limits/", live.index, name="live-limits"),
+    path("live/limits/<limit:name>/", live.detail, name="live-limit"),
+    path("live/limits/<limit:name>/fates/", live.fates, name="live-fates"),
     path("runs/", runs.index, name="runs"),
     path("runs/<text:run_id>/cancel/", runs.cancel, name="run-cancel"),
     path("runs/<text:run_id>/", runs.detail, name="run"),

@@ -17,6 +17,7 @@ from limits.rules import DAY, HOUR, MINUTE, SECOND
 NOTHING: Final = "–"
 
 _NAME_MAX: Final = 40
+_MILLISECOND: Final = timedelta(milliseconds=1)
 
 # Kept as they are: a joiner between two signs beyond ASCII (emoji, Persian, Indic scripts), the tags of a flag.
 _JOINED: Final = re.compile(
@@ -48,6 +49,9 @@ def shortened(text: str) -> str:
 
 def unseen(text: str) -> Iterator[tuple[str, bool]]:
     """Cut a text into parts; true with those that stand for a sign that nobody would see: "<U+202E>"."""
+    if text.isascii() and text.isprintable():
+        yield text, False
+        return
     plain, kept = "", {at for found in _JOINED.finditer(text) for at in range(*found.span())}
     for at, sign in enumerate(text):
         if at in kept or not _is_unseen(sign):
@@ -61,7 +65,7 @@ def unseen(text: str) -> Iterator[tuple[str, bool]]:
 
 def milliseconds(start: datetime, end: datetime) -> int:
     """Return how long it is from `start` to `end`; 0 if `end` is earlier."""
-    return max(0, (end - start) // timedelta(milliseconds=1))
+    return max(0, (end - start) // _MILLISECOND)
 
 
 def duration_short(length: int) -> str:

@@ -3,7 +3,7 @@
 Instants are aware `datetime`s by the database's clock; durations are whole milliseconds.
 """
 
-from limits.queries.of_limits import changes, limit, limits, near_names
+from limits.queries.of_limits import changes, limit, limits, near_names, revisions
 from limits.queries.of_queue import every, latest, next_move, queue, start, starts
 from limits.queries.of_runs import ahead, held_by_run, near, slots_of_run, workflows
 from limits.queries.of_slots import expiries, head, last_expiry, slot, slots
@@ -45,6 +45,7 @@ __all__ = [
     "near_names",
     "next_move",
     "queue",
+    "revisions",
     "slot",
     "slots",
     "slots_of_run",

@@ -1,6 +1,8 @@
 """Reads of limits, and of the record of what was changed about them."""
 
 import difflib
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Final, LiteralString
 
 from psycopg.rows import DictRow
@@ -10,6 +12,7 @@ from limits.errors import InvalidValueError
 from limits.pool import Database, default
 from limits.queries.values import Change, LimitState, Page, Pause, Setting
 
+# A lateral join looks an override up by its index; a plain one would compare each limit with every override.
 _LIMITS: Final = """
     SELECT l.*, limits.clock() AS now,
            c.value AS capacity_override, c.set_by AS capacity_by, c.set_at AS capacity_at,
@@ -27,15 +30,37 @@ _LIMITS: Final = """
                ORDER BY s.due_at LIMIT 1
            ) END AS next_expiry
     FROM limits.limit l
-    LEFT JOIN limits.override c ON c.limit_id = l.id AND c.field = 'capacity'
-    LEFT JOIN limits.override h ON h.limit_id = l.id AND h.field = 'max_hold'
+    LEFT JOIN LATERAL (
+        SELECT * FROM limits.override o WHERE o.limit_id = l.id AND o.field = 'capacity' LIMIT 1
+    ) c ON true
+    LEFT JOIN LATERAL (
+        SELECT * FROM limits.override o WHERE o.limit_id = l.id AND o.field = 'max_hold' LIMIT 1
+    ) h ON true
 """
 
 
-def limits(*, db: Database | None = None) -> list[LimitState]:
-    """Return every limit from A to Z; one that is no longer declared only while it has slots (D8)."""
-    rows = (db or default()).fetch(_LIMITS + " WHERE l.declared OR l.busy + l.reserved + l.waiting > 0 ORDER BY l.name")
+_LISTED: Final = " WHERE (l.declared OR l.busy + l.reserved + l.waiting > 0)"
+
+
+def limits(*, names: Sequence[str] | None = None, db: Database | None = None) -> list[LimitState]:
+    """Return every limit from A to Z; one that is no longer declared only while it has slots (D8).
+
+    `names` leaves out all others.
+    """
+    if names is None:
+        rows = (db or default()).fetch(_LIMITS + _LISTED + " ORDER BY l.name")
+    else:
+        rows = (db or default()).fetch(_LIMITS + _LISTED + " AND l.name = ANY(%s) ORDER BY l.name", (list(names),))
     return [_limit_state(row) for row in rows]
+
+
+def revisions(*, db: Database | None = None) -> tuple[datetime, dict[str, int]]:
+    """Return the box's time, and the revision of every limit that `limits` returns: it moves with each change."""
+    (row,) = (db or default()).fetch(
+        "SELECT limits.clock() AS now, coalesce(array_agg(l.name), '{}') AS names,"  # noqa: S608  (constants only)
+        " coalesce(array_agg(l.revision), '{}') AS revisions FROM limits.limit l" + _LISTED
+    )
+    return row["now"], dict(zip(row["names"], row["revisions"], strict=True))
 
 
 def limit(name: str, *, db: Database | None = None) -> LimitState | None:

@@ -1,5 +1,7 @@
 """`stackbone init`: a small workspace that runs as it is."""
 
+import os
+import shlex
 from pathlib import Path
 from typing import Final
 
@@ -30,17 +32,25 @@ def init(directory: Path) -> None:
       stackbone init
       stackbone init calls && cd calls && stackbone dev
     """
-    there = [name for name in FILES if (directory / name).exists()]
+    there = [name for name in FILES if os.path.lexists(directory / name)]
     if there:
         raise click.ClickException(f"{escape(str(directory))} has {', '.join(there)} already; nothing was written")
+    _write(directory)
+    click.echo(f"Wrote {', '.join(FILES)} to {escape(str(directory))}.")
+    place = "" if directory == Path() else f" --workspace {escape(shlex.quote(str(directory)))}"
+    click.echo(f"Start it: stackbone dev{place}")
+
+
+def _write(directory: Path) -> None:
+    written = []
     try:
         for name, source in FILES.items():
             target = directory / name
             target.parent.mkdir(parents=True, exist_ok=True)
             with target.open("x", encoding="utf-8") as file:
+                written.append(target)
                 file.write((_SCAFFOLD / source).read_text(encoding="utf-8"))
     except OSError as error:
-        raise click.ClickException(f"can't write {error.filename}: {error.strerror}") from error
-    click.echo(f"Wrote {', '.join(FILES)} to {escape(str(directory))}.")
-    place = "" if directory == Path() else f" --workspace {escape(str(directory))}"
-    click.echo(f"Start it: stackbone dev{place}")
+        for target in written:
+            target.unlink(missing_ok=True)
+        raise click.ClickException(f"can't write {error.filename}: {error.strerror}; nothing was written") from error

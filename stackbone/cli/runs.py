@@ -168,18 +168,19 @@ def _told(run: Run) -> list[str]:
     if row.status == "completed":
         lines.append(f"Output    {json.dumps(run.output)}")
     if run.error:
-        lines.append(f"Error     {escape(' '.join(run.error.splitlines()))}")
+        lines.append(f"Error     {_line(run.error)}")
     lines += [f"Holds     {wording.naming(slot)}" for slot in run.slots if slot.state == "busy"]
     return lines
 
 
 def _step(step: Step) -> tuple[str, ...]:
+    error = f": {_line(step.error)}" if step.error else ""
     return (
         str(step.number),
         step.status,
         _at(step.started_at),
         _took(step.started_at, step.ended_at),
-        escape(step.name),
+        escape(step.name) + error,
     )
 
 
@@ -195,6 +196,10 @@ def _place(step: Step, now: datetime) -> str:
     start = f" {wording.start(step.start, now)}" if step.start is not None else ""
     left = _left(slot.times_out_at, now)
     return f"{escape(step.name)}: position {slot.position}{before}; times out in {left}.{start}"
+
+
+def _line(text: str) -> str:
+    return escape(" ".join(text.splitlines()))
 
 
 def _at(at: datetime | None) -> str:

@@ -6,3 +6,5 @@ import "./undoing.js";
 import "./keys.js";
 import "./copying.js";
 import "./printing.js";
+import "./clock.js";
+import "./live.js";

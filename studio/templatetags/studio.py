@@ -1,5 +1,6 @@
 """The pieces that pages are made of: figures, instants, bars, states. `{% load studio %}`."""
 
+import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,6 +9,7 @@ from typing import Any, Final
 
 from django import template
 from django.contrib.messages.storage.base import Message
+from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.html import conditional_escape, escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
@@ -17,7 +19,7 @@ from limits import durations
 from limits import wording as words
 from limits.queries import Health, LimitState, Setting, SlotRow, Start
 from limits.wording import Given, Sentence, Value
-from studio import bars, wording
+from studio import bars, order, wording
 
 register = template.Library()
 
@@ -62,6 +64,7 @@ SLOT_WORDS: Final = {
 }
 SLOT_ICONS: Final = {"busy": "busy", "reserved": "reserved", "waiting": "hollow", "released": "ring"}
 """Any other state of a slot is an end without a release."""
+_UNSEEN: Final = {False: "{}", True: '<span class="unseen">{}</span>'}
 ICONS: Final = frozenset(
     {
         *HEALTH_ICONS.values(),
@@ -117,15 +120,43 @@ def elapsed_to(start: datetime | None, end: datetime | None) -> str:
 
 
 @register.simple_tag
+def since(start: datetime | None, now: datetime, *, short: bool = False) -> str:
+    """Write the time from `start` to now as a figure that ticks on in the browser; "–" for none."""
+    if start is None:
+        return wording.NOTHING
+    said = (duration_short if short else duration)(wording.milliseconds(start, now))
+    short_mark = " data-short" if short else ""
+    # By plain means, as with `instant`: figures and machine-readable instants need no escaping.
+    return SafeString(f'<span class="tick"{short_mark} data-since="{wording.clock_machine(start)}">{said}</span>')
+
+
+@register.simple_tag
+def left(end: datetime, now: datetime) -> str:
+    """Write the time from now to `end` as a figure that ticks on in the browser."""
+    said = duration(wording.milliseconds(now, end))
+    return SafeString(f'<span class="tick" data-until="{wording.clock_machine(end)}">{said}</span>')
+
+
+@register.filter
+def machine(at: datetime) -> str:
+    """Write an instant for scripts: "2026-12-02T14:32:08.250Z"."""
+    return wording.clock_machine(at)
+
+
+@register.simple_tag
+def static_icons() -> str:
+    """Name the page's three icons for scripts, which change them with what they stand for."""
+    return " ".join(f"{name}={static(f'icons/{name}.svg')}" for name in ("calm", "waiting", "over"))
+
+
+@register.simple_tag
 def instant(at: datetime | None, now: datetime | None = None) -> str:
     """Write a `<time>` in UTC with the full instant as its tooltip; the day only if it is not `now`'s."""
     if at is None:
         return wording.NOTHING
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>',
-        wording.clock_machine(at),
-        wording.clock_full(at),
-        wording.clock(at, now=now),
+    # A page of the queue has a hundred; figures and names of months need no escaping.
+    return SafeString(
+        f'<time datetime="{wording.clock_machine(at)}" title="{wording.clock_full(at)}">{wording.clock(at, now=now)}</time>'
     )
 
 
@@ -179,6 +210,12 @@ def health(limit: LimitState) -> SafeString:
         icon(HEALTH_ICONS[state]),
         told([words.health(limit)], limit.now),
     )
+
+
+@register.simple_tag
+def health_words(limit: LimitState) -> str:
+    """Write a limit's state in words alone."""
+    return told([words.health(limit)], limit.now)
 
 
 @register.simple_tag
@@ -266,6 +303,12 @@ def undo(message: Message) -> _Undo | None:
     return _Undo(action=action, token=token) if token else None
 
 
+@register.simple_tag
+def sort_keys(limit: LimitState) -> SafeString:
+    """Write what the list sorts a limit by, as attributes for scripts."""
+    return format_html_join("", ' data-by-{}="{}"', order.keys(limit).items())
+
+
 @register.inclusion_tag("components/limit_tags.html")
 def limit_tags(limit: LimitState) -> dict[str, Any]:
     """Write the tags that follow a limit's name: Override, No longer declared."""
@@ -329,10 +372,9 @@ def _occupancy(limit: LimitState) -> str:
 
 
 @register.inclusion_tag("components/meter.html")
-def meter(start: datetime, end: datetime, now: datetime, tone: str = "calm") -> dict[str, Any]:
-    """Draw how much of the time from `start` to `end` has passed; tone "calm", "near" or "over"."""
+def meter(passed: int | str, tone: str = "calm") -> dict[str, Any]:
+    """Draw a meter of which `passed` pixels are filled (`bars.meter`); tone "calm", "near" or "over"."""
     width, height = bars.METER_SIZE
-    passed = bars.meter(passed=wording.milliseconds(start, now), total=wording.milliseconds(start, end))
     return {"width": width, "height": height, "passed": passed, "tone": tone}
 
 
@@ -374,12 +416,13 @@ def visible(text: str) -> SafeString:
 
 
 def _isolated(text: str | None, kind: str) -> str:
-    return format_html('<bdi class="mono {}">{}</bdi>', kind, _visible(text)) if text else wording.NOTHING
+    # Two hundred of them are on a page: nothing is formatted that is safe as it stands.
+    return SafeString(f'<bdi class="mono {kind}">{_visible(text)}</bdi>') if text else wording.NOTHING
 
 
 def _visible(text: str) -> SafeString:
-    parts = (('<span class="unseen">{}</span>' if unseen else "{}", part) for part, unseen in wording.unseen(text))
-    return mark_safe("".join(format_html(markup, part) for markup, part in parts))
+    # By plain means, for the same reason.
+    return SafeString("".join(_UNSEEN[unseen].format(html.escape(part)) for part, unseen in wording.unseen(text)))
 
 
 @register.simple_tag

@@ -1,10 +1,11 @@
 """Limits: the list, one limit, and what an operator changes about it."""
 
-from datetime import datetime
+from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
@@ -14,7 +15,8 @@ from limits import engine, queries
 from limits.engine import Edited
 from limits.errors import ChangedMeanwhileError, InvalidValueError, UnknownLimitError
 from limits.queries import LimitState
-from studio import listing, outcomes, previews, sections, sentences, undoing
+from studio import listing, outcomes, previews, sections, undoing
+from studio.feed import mark
 from studio.forms import EditForm, ReasonForm, ResetForm
 from studio.previews import Preview
 from studio.security import actor
@@ -26,46 +28,52 @@ _reads_and_acts = require_http_methods(["GET", "HEAD", "POST"])
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
     """Show every limit, as found, filtered and sorted by the address."""
-    everything = queries.limits()
+    return render(request, "limits/index.html", index_context(request, queries.limits()))
+
+
+@require_safe
+def detail(request: HttpRequest, name: str) -> HttpResponse:
+    """Show one limit: who holds its slots, and who waits for one."""
+    return render(request, "limits/detail.html", detail_context(request, known(name)))
+
+
+def index_context(request: HttpRequest, everything: list[LimitState]) -> dict[str, Any]:
+    """Return what the list is drawn from: the limits as the address finds, filters and sorts them."""
     q, sort = asked(request, "q"), asked(request, "sort")
     found = listing.found(everything, q)
     chosen = listing.filter_of(asked(request, "show"))
     shown = listing.ordered([limit for limit in found if chosen.matches(limit)], sort)
-    context = {
+    return {
+        **listing.summed_up(everything),
         "everything": everything,
-        "summary": listing.summary(everything),
-        "over": sum(limit.over > 0 for limit in everything),
-        "waiting": any(limit.waiting for limit in everything),
         "page": listing.page(shown, request.GET.get("page")),
         "filters": listing.filter_links(found, chosen),
         "chosen": chosen,
         "heads": listing.column_heads(sort),
         "sort": sort,
         "q": q,
+        "mark": mark((limit.name, limit.revision) for limit in everything),
+        "set": mark((limit.name, 0) for limit in everything),
         "now": everything[0].now if everything else None,
     }
-    return render(request, "limits/index.html", context)
 
 
-@require_safe
-def detail(request: HttpRequest, name: str) -> HttpResponse:
-    """Show one limit: who holds its slots, and who waits for one."""
-    limit = known(name)
+def detail_context(request: HttpRequest, limit: LimitState) -> dict[str, Any]:
+    """Return what a limit's page is drawn from: the parts of its lists that the address names."""
     q, order = asked(request, "q"), "expiry" if request.GET.get("order") == "expiry" else "oldest"
     try:
         lists = sections.read(limit, request.GET.dict(), q=q, order=order)
     except InvalidValueError as error:
         raise Http404(gettext("This part of the list is not there.")) from error
-    context = {
-        "limit": limit,
-        "standing": sentences.standing(limit, queries.next_move(limit)),
-        "overdue": sentences.overdue(limit),
+    return {
+        **sections.head(limit),
         "lists": lists,
         "q": q,
         "order": order,
+        "here": reverse("limit", args=[limit.name]),
+        "mark": mark([(limit.name, limit.revision)]),
         "now": limit.now,
     }
-    return render(request, "limits/detail.html", context)
 
 
 @_reads_and_acts
@@ -164,20 +172,12 @@ def _declared(name: str) -> LimitState:
     return limit
 
 
-def _expiry(limit: LimitState, place: int) -> datetime | None:
-    # When the slot expires that stands at this place among the busy ones, the soonest to expire first.
-    if not 1 <= place <= limit.busy:
-        return None
-    found = queries.expiries(limit.name, skip=place - 1, count=1)
-    return found[0] if found else None
-
-
 def _preview(
     limit: LimitState, *, capacity: int | None = None, max_hold: int | None = None, notes: bool = False
 ) -> list[Preview]:
     said = []
     if capacity is not None and capacity != limit.capacity.effective:
-        said += previews.capacity(limit, capacity, _expiry(limit, previews.must_end(limit, capacity)))
+        said += previews.capacity(limit, capacity, sections.expiry(limit, previews.must_end(limit, capacity)))
         said += previews.same_as_declared(limit, "capacity", capacity) if notes else []
     if max_hold is not None and max_hold != limit.max_hold.effective:
         said += previews.max_hold(limit, max_hold, queries.last_expiry(limit.name) if limit.busy else None)

@@ -32,7 +32,7 @@ def studio_url(box: pool.Database, studio_server: str) -> str:
 
 @pytest.fixture
 def open_page(browser: Browser, studio_url: str, tmp_path: Path) -> Iterator[Open]:
-    """Lend `open_page("/limits/", scripts=False, theme="dark", width=320, language="es-ES")`.
+    """Lend `open_page("/limits/", scripts=False, theme="dark", width=320, language="es-ES")`; `before` is a script that runs first.
 
     At the end no page may have broken the content security policy, asked elsewhere, or thrown an error.
     """
@@ -47,6 +47,8 @@ def open_page(browser: Browser, studio_url: str, tmp_path: Path) -> Iterator[Ope
         width: int = 1280,
         touch: bool = False,
         language: str = "en-US",
+        zone: str = "UTC",
+        before: str = "",
     ) -> Page:
         context = browser.new_context(
             base_url=studio_url,
@@ -55,9 +57,12 @@ def open_page(browser: Browser, studio_url: str, tmp_path: Path) -> Iterator[Ope
             viewport={"width": width, "height": 800},
             has_touch=touch,
             is_mobile=touch,
+            timezone_id=zone,
         )
         contexts.append(context)
         context.add_cookies([{"name": "stackbone_theme", "value": theme, "url": studio_url}])
+        if before:
+            context.add_init_script(before)
         page = context.new_page()
         page.set_default_timeout(15_000)
         page.on("pageerror", lambda error: faults.append(str(error)))

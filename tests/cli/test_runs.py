@@ -1,4 +1,4 @@
-"""`stackbone trigger`, `runs` and `init`, as people and scripts run them."""
+"""`stackbone trigger` and `runs`, as people and scripts run them."""
 
 import json
 import re
@@ -10,11 +10,10 @@ import pytest
 from limits import engine
 from limits.pool import Database
 from stackbone import runs
-from stackbone.cli.init import FILES
-from stackbone.workspace import load
 from tests.cli.conftest import Done, run
 
 SCHEMA = {"type": "object", "properties": {"call_id": {"type": "string"}}, "required": ["call_id"]}
+TREE = {"$ref": "#/$defs/Tree", "$defs": {"Tree": {"type": "object"}}}
 type Stackbone = Callable[..., Done]
 
 
@@ -26,11 +25,12 @@ def stackbone(box: Database, tmp_path: Path, declare: Callable[..., engine.Synce
     known = [
         engine.Workflow(name="place_call", input_schema=SCHEMA, description=""),
         engine.Workflow(name="tidy", input_schema={"type": "object"}, description=""),
+        engine.Workflow(name="plant", input_schema=TREE, description=""),
     ]
     engine.know_workflows(worker[0]["id"], known)
     engine.request("calls", key="holder", label="holder", run_id="run-of-holder")
 
-    def stackbone(*arguments: str, **more: object) -> Done:
+    def stackbone(*arguments: str | bytes, **more: object) -> Done:
         return run(*arguments, cwd=tmp_path, **more)
 
     return stackbone
@@ -55,11 +55,20 @@ def test_trigger_prints_the_id_of_the_run_it_started(stackbone: Stackbone) -> No
     assert runs.run(json.loads(as_json.stdout)["id"]) is not None
 
 
-def test_trigger_without_input_gives_an_object_where_one_is_due(stackbone: Stackbone) -> None:
+@pytest.mark.parametrize("workflow", ["tidy", "plant"])
+def test_trigger_without_input_gives_an_object_where_one_is_due(stackbone: Stackbone, workflow: str) -> None:
     """A workflow without required fields starts as it is."""
-    found = runs.run(stackbone("trigger", "tidy").stdout.strip())
+    found = runs.run(stackbone("trigger", workflow).stdout.strip())
     assert found is not None
     assert found.input == {}
+
+
+def test_trigger_reads_a_file_with_a_byte_order_mark(stackbone: Stackbone, tmp_path: Path) -> None:
+    """As some editors write it."""
+    (tmp_path / "call.json").write_bytes(b'\xef\xbb\xbf{"call_id": "call-3"}')
+    found = runs.run(stackbone("trigger", "place_call", "--input", "@call.json").stdout.strip())
+    assert found is not None
+    assert found.input == {"call_id": "call-3"}
 
 
 def test_trigger_with_the_same_id_starts_one_run(stackbone: Stackbone) -> None:
@@ -72,6 +81,15 @@ def test_trigger_with_the_same_id_starts_one_run(stackbone: Stackbone) -> None:
 REFUSED = [
     pytest.param(["place_call", "--input", "{"], 2, "--input: must be JSON: ", id="no JSON"),
     pytest.param(["place_call", "--input", '{"call_id": NaN}'], 2, "NaN is not JSON", id="NaN"),
+    pytest.param(["tidy", "--input", "[1e999]"], 2, "the number '1e999' is too large", id="infinite"),
+    pytest.param(["tidy", "--input", "9" * 5_000], 2, "a number has 5,000 digits", id="digits"),
+    pytest.param(["tidy", "--input", "[" * 100_000], 2, "--input: is nested too deeply", id="nested"),
+    pytest.param(["tidy", "--input", b'"caf\xe9"'], 2, "must be UTF-8 text, and is not at byte 5", id="no UTF-8"),
+    pytest.param(["tidy", "--input", "-"], 2, "--input: must be JSON: ", id="empty"),
+    pytest.param(["tidy", "--input", "@a\u202e"], 2, "can't read @a\\u202e", id="hostile file"),
+    pytest.param(["tidy", "--id", ""], 2, "--id: must have 1 to 150 characters, got 0", id="empty id"),
+    pytest.param(["tidy", "--id", "x" * 151], 2, "--id: must have 1 to 150 characters, got 151", id="long id"),
+    pytest.param(["tidy", "--id", "a\nb"], 2, "--id: must not hold the control character U+000A", id="odd id"),
     pytest.param(["place_call", "--input", "@nowhere"], 2, "can't read @nowhere", id="no file"),
     pytest.param(["place_call"], 1, "input: 'call_id' is a required property", id="missing"),
     pytest.param(["place_call", "--input", '{"call_id": 5}'], 1, "input.call_id: 5 is not of type", id="type"),
@@ -82,7 +100,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("arguments", "code", "message"), REFUSED)
 def test_trigger_refuses_what_it_can_not_start(
-    stackbone: Stackbone, arguments: list[str], code: int, message: str
+    stackbone: Stackbone, arguments: list[str | bytes], code: int, message: str
 ) -> None:
     """A clear line names the field; nothing is started."""
     done = stackbone("trigger", *arguments)
@@ -156,16 +174,15 @@ def test_cancel_names_what_the_run_still_holds(stackbone: Stackbone, box: Databa
     assert f"stackbone limits release {slot_id} --yes" in told
 
 
-def test_init_writes_a_workspace_that_loads(tmp_path: Path) -> None:
-    """It runs as it is, and nothing is overwritten."""
-    done = run("init", "calls", cwd=tmp_path)
-    assert done.code == 0, done.stderr
-    assert "stackbone dev --workspace calls" in done.stdout
-    assert all((tmp_path / "calls" / name).is_file() for name in FILES)
-    loaded = load(tmp_path / "calls")
-    assert loaded.workflows == ("workflows/call_ended.py", "workflows/place_call.py")
-    again = run("init", "calls", cwd=tmp_path)
-    assert again.code == 1
-    assert "has stackbone_config.py, " in again.refusal
-    (tmp_path / "file").touch()
-    assert run("init", "file/below", cwd=tmp_path).code == 1
+def test_show_tells_the_error_of_each_step(stackbone: Stackbone, box: Database) -> None:
+    """On its own line, whatever it holds."""
+    run_id = runs.trigger("tidy", {})
+    error = json.dumps({"name": "ValueError", "message": "first\nsecond\u202e"})
+    box.fetch(
+        "INSERT INTO dbos.operation_outputs (workflow_uuid, function_id, function_name, error)"
+        " VALUES (%s, 1, 'dial_out', %s) RETURNING 1",
+        [run_id, error],
+    )
+    *_, step = stackbone("runs", "show", run_id).stdout.splitlines()
+    assert step.split()[:2] == ["1", "failed"]
+    assert step.endswith(r"dial_out: ValueError: first second\u202e")

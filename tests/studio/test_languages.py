@@ -183,7 +183,7 @@ def _drawn(page: str) -> list[str]:
 
 def _attributes(page: str) -> list[str]:
     return re.findall(
-        r'(?:aria-label|title|placeholder|data-(?:before|after|note|sort|failed|copied|says))="([^"]*)"', page
+        r'(?:aria-label|title|placeholder|data-(?:before|after|note|failed|copied|says))="([^"]*)"', page
     )
 
 

@@ -49,6 +49,38 @@ def test_the_list_shows_every_limit_with_its_numbers(studio: Client, busy_box: N
     assert "0 / 50 0 – 1h30m Idle" in said
 
 
+def test_a_slot_kept_past_its_time_makes_its_limit_overdue(
+    studio: Client, declare: Callable[..., object], clock: Clock, ask: Ask
+) -> None:
+    """S1, F8: after two passes, in the list, its summary and its filter."""
+    declare(calls=(2, 45 * M), other=(1, 45 * M))
+    ask("calls")
+    clock.advance(45 * M + 29_000)
+    assert "calls 1 busy of 2 1 / 2 0 – 45m Open" in text(studio.get("/limits/"))
+    clock.advance(2_000)
+    said = text(studio.get("/limits/"))
+    assert "2 limits · 1 overdue · nothing waiting" in said
+    assert "calls 1 busy of 2 1 / 2 0 – 45m Overdue" in said
+    assert names(studio.get("/limits/", {"show": "overdue"})) == ["calls"]
+    assert "A slot is past its max hold. The 15-second pass may be stopped." in text(studio.get("/limits/calls/"))
+
+
+def test_slots_left_free_turn_from_filling_to_not_handing_out(
+    studio: Client, declare: Callable[..., object], clock: Clock, ask: Ask, box: pool.Database
+) -> None:
+    """S1, F8: thirty seconds beside a waiter are two passes; the next one puts it right."""
+    declare(calls=(1, 45 * M))
+    ask("calls")
+    ask("calls")
+    box.fetch("UPDATE limits.limit SET capacity = 2, declared_capacity = 2 RETURNING 1")
+    for passed, word in ((28_000, "Filling"), (3_000, "Not handing out")):
+        clock.advance(passed)
+        assert text(studio.get("/limits/")).split("45m ")[1].startswith(word)
+    assert "1 slot has been free for 3" in text(studio.get("/limits/calls/"))
+    assert engine.sweep().granted == 1
+    assert text(studio.get("/limits/")).split("45m ")[1].startswith("Full")
+
+
 def test_a_quiet_box_says_that_nothing_waits(studio: Client, declare: Callable[..., object]) -> None:
     """S1: all quiet in one line."""
     declare(a=(1, M), b=(1, M))
@@ -163,9 +195,9 @@ def test_the_tabs_icon_tells_waiting_from_calm(studio: Client, declare: Callable
     """S1: what the list as a whole comes to."""
     declare(a=(1, M), b=(1, M))
     ask("a")
-    assert "/static/icons/calm.svg" in studio.get("/limits/").content.decode()
+    assert 'href="/static/icons/calm.svg"' in studio.get("/limits/").content.decode()
     ask("a")
-    assert "/static/icons/waiting.svg" in studio.get("/limits/").content.decode()
+    assert 'href="/static/icons/waiting.svg"' in studio.get("/limits/").content.decode()
 
 
 @pytest.mark.parametrize("path", ["/limits/", "/limits/over/", "/limits/over/edit/", "/limits/over/pause/"])

@@ -66,7 +66,7 @@ def unmarked_in_module(source: str) -> list[str]:
         node.value
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in passed
-        if _WORDS.search(re.sub(r"<[^>]*>|\{\w*\}", "", node.value))
+        if _WORDS.search(re.sub(r'<[^>]*>?|\{\w*\}|^[^<]*">', "", node.value))
     ]
 
 
