@@ -182,9 +182,7 @@ def _drawn(page: str) -> list[str]:
 
 
 def _attributes(page: str) -> list[str]:
-    return re.findall(
-        r'(?:aria-label|title|placeholder|data-(?:before|after|note|failed|copied|says))="([^"]*)"', page
-    )
+    return re.findall(r'(?:aria-label|title|placeholder|data-(?:before|after|note|failed|copied|says))="([^"]*)"', page)
 
 
 def _screens(slots: dict[str, str]) -> list[str]:
