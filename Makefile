@@ -1,5 +1,5 @@
 # Each target sees to what it needs; none asks anything, and what is done already is quick.
-.PHONY: setup environment browser dev test proof lint bench mutants screens
+.PHONY: setup environment browser dev test proof lint bench mutants messages screens
 MAKEFLAGS += --no-print-directory
 
 setup: environment browser
@@ -44,6 +44,11 @@ bench: environment
 # Break the SQL in every way we thought of; each break must be caught by its test.
 mutants: environment
 	.venv/bin/python -m tests.mutants
+
+# Collect Studio's texts into the Spanish catalogue and compile it; needs GNU gettext. Translate, then run it again.
+messages: environment
+	.venv/bin/python manage.py makemessages --locale es --no-location --no-wrap --no-obsolete --ignore 'tests/*' --ignore 'benchmarks/*' --ignore 'scripts/*' --ignore 'stackbone/*' --ignore 'examples/*' --ignore 'static/*'
+	.venv/bin/python manage.py compilemessages --locale es --ignore '.*'
 
 # Photograph Studio's screens over realistic data, for docs/screens.
 screens: environment browser

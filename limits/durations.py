@@ -14,7 +14,6 @@ from limits.quoting import quoted
 
 _UNITS: Final = {"d": rules.DAY, "h": rules.HOUR, "m": rules.MINUTE, "s": rules.SECOND, "ms": 1}
 _GRAMMAR: Final = re.compile(r"(?:([0-9]+)d)?(?:([0-9]+)h)?(?:([0-9]+)m(?!s))?(?:([0-9]+)s)?(?:([0-9]+)ms)?")
-_WORDS: Final = {"d": "day", "h": "hour", "m": "minute", "s": "second", "ms": "millisecond"}
 _DIGITS_MAX: Final = 15
 """More digits than any legal duration has: refused before they are read as a number."""
 
@@ -55,17 +54,6 @@ def format_setting(milliseconds: int) -> str:
         if count:
             parts.append(f"{count}{unit}")
     return "".join(parts) or "0s"
-
-
-def format_words(milliseconds: int) -> str:
-    """Write a setting in words, like `1 hour 30 minutes`."""
-    parts = []
-    rest = milliseconds
-    for unit, length in _UNITS.items():
-        count, rest = divmod(rest, length)
-        if count:
-            parts.append(f"{count} {_WORDS[unit]}{'' if count == 1 else 's'}")
-    return " ".join(parts) or "0 seconds"
 
 
 def format_elapsed(milliseconds: int) -> str:

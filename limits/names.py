@@ -98,10 +98,10 @@ def _check_text(text: object, *, where: str, most: int, least: int) -> None:
     if not isinstance(text, str):
         raise InvalidValueError(where, f"must be text, got {type(text).__name__}")
     if not least <= len(text) <= most:
-        raise InvalidValueError(where, f"must have {least} to {most} characters, got {len(text):,}")
+        raise InvalidValueError(where, f"must have {least} to {most} characters, got {len(text):,}", "length")
     if text.isprintable():
         return
     # Of what is not printable, marks of writing direction and the like are text all the same.
     for character in text:
         if kind := _REFUSED.get(unicodedata.category(character)):
-            raise InvalidValueError(where, f"must not hold the {kind} U+{ord(character):04X}")
+            raise InvalidValueError(where, f"must not hold the {kind} U+{ord(character):04X}", "sign")

@@ -1,4 +1,7 @@
-"""Photograph Studio's screens, in both themes, over a box with realistic data; usage: screens.py [FOLDER] [WIDTH…]."""
+"""Photograph Studio's screens, in both themes, over a box with realistic data; usage: screens.py [FOLDER] [WIDTH…].
+
+The language is that of STACKBONE_SCREENS_LANGUAGE, by default English.
+"""
 
 import os
 import sys
@@ -80,7 +83,11 @@ def _screens(ids: dict[str, str]) -> dict[str, str]:
 
 
 def _photograph(browser: Browser, address: str, file: Path, theme: str, width: int) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 800}, java_script_enabled=False)
+    context = browser.new_context(
+        viewport={"width": width, "height": 800},
+        java_script_enabled=False,
+        locale=os.environ.get("STACKBONE_SCREENS_LANGUAGE", "en"),
+    )
     context.add_cookies([{"name": "stackbone_theme", "value": theme, "url": address}])
     page = context.new_page()
     page.goto(address)

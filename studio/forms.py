@@ -5,26 +5,34 @@ from typing import Any, Final
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.formats import get_format
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from limits import durations, names, rules
 from limits.errors import InvalidValueError
 from limits.queries import LimitState
+from studio.wording import grouped
 
 # Words for an editor, by the code of the parser's refusal; one that is not here reads like the last.
 _CAPACITY: Final = {
-    "empty": "Enter a capacity",
-    "fraction": "Capacity must be a whole number",
-    "range": f"Capacity must be between 1 and {rules.CAPACITY_MAX:,} (to hand out no slots, pause the limit)",
-    "not_a_number": "Capacity must be a number, like 20",
+    "empty": _("Enter a capacity"),
+    "fraction": _("Capacity must be a whole number"),
+    "range": _("Capacity must be between 1 and {most} (to hand out no slots, pause the limit)"),
+    "not_a_number": _("Capacity must be a number, like 20"),
 }
 _MAX_HOLD: Final = {
-    "empty": "Enter a max hold",
-    "no_unit": "Add a unit to the max hold: s, m, h or d, like 45m",
-    "fraction": "Max hold must use whole numbers, like 1h30m",
-    "zero": "Max hold must be more than 0",
-    "negative": "Max hold must be more than 0",
-    "too_long": f"Max hold must be {rules.MAX_HOLD_MAX // rules.DAY} days or less",
-    "unit": "Max hold must be a duration, like 45m, 2h or 1h30m",
+    "empty": _("Enter a max hold"),
+    "no_unit": _("Add a unit to the max hold: s, m, h or d, like 45m"),
+    "fraction": _("Max hold must use whole numbers, like 1h30m"),
+    "zero": _("Max hold must be more than 0"),
+    "negative": _("Max hold must be more than 0"),
+    "too_long": _("Max hold must be {most} days or less"),
+    "unit": _("Max hold must be a duration, like 45m, 2h or 1h30m"),
+}
+_REASON: Final = {
+    "length": _("The reason must have at most {most} characters, got {length}"),
+    "sign": _("The reason must not hold control characters"),
 }
 
 
@@ -34,14 +42,17 @@ class CapacityField(forms.Field):
     def to_python(self, value: Any) -> int:
         """Return the whole number; `ValidationError` says what would be right."""
         text = str(value or "").strip()
-        if re.fullmatch(r"[0-9]{1,3}(?:,[0-9]{3})+", text):
-            # As pages write it, but to some people a comma begins a fraction.
-            plain = self.to_python(text.replace(",", ""))
-            raise ValidationError(f"Write {plain}, without the comma")
+        sign = get_format("THOUSAND_SEPARATOR")
+        if re.fullmatch(rf"[0-9]{{1,3}}(?:{re.escape(sign)}[0-9]{{3}})+", text):
+            # As pages write it, but to some people that sign begins a fraction.
+            plain = self.to_python(text.replace(sign, ""))
+            # Translators: the sign that stands between thousands.
+            raise ValidationError(gettext("Write {number}, without the comma").format(number=plain))
         try:
             return names.parse_capacity(text, where="capacity")
         except InvalidValueError as error:
-            raise ValidationError(_CAPACITY.get(error.code, _CAPACITY["not_a_number"])) from error
+            said = str(_CAPACITY.get(error.code, _CAPACITY["not_a_number"]))
+            raise ValidationError(said.format(most=grouped(rules.CAPACITY_MAX))) from error
 
 
 class MaxHoldField(forms.Field):
@@ -52,7 +63,8 @@ class MaxHoldField(forms.Field):
         try:
             return durations.parse_max_hold(str(value or "").strip(), where="max hold")
         except InvalidValueError as error:
-            raise ValidationError(_MAX_HOLD.get(error.code, _MAX_HOLD["unit"])) from error
+            said = str(_MAX_HOLD.get(error.code, _MAX_HOLD["unit"]))
+            raise ValidationError(said.format(most=rules.MAX_HOLD_MAX // rules.DAY)) from error
 
 
 class SeenField(forms.Field):
@@ -75,7 +87,9 @@ class ReasonField(forms.Field):
         try:
             names.check_reason(text, where="reason")
         except InvalidValueError as error:
-            raise ValidationError(f"The reason {error.problem}") from error
+            said = str(_REASON["length" if error.code == "length" else "sign"])
+            length = grouped(len(text or ""))
+            raise ValidationError(said.format(most=grouped(rules.REASON_LENGTH_MAX), length=length)) from error
         return text
 
 

@@ -5,9 +5,15 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.utils.translation import pgettext_lazy
 
 THEME_COOKIE: Final = "stackbone_theme"
-THEMES: Final = ("system", "light", "dark")
+SYSTEM_THEME: Final = "system"
+THEMES: Final = {
+    SYSTEM_THEME: pgettext_lazy("theme", "System"),
+    "light": pgettext_lazy("theme", "Light"),
+    "dark": pgettext_lazy("theme", "Dark"),
+}
 
 _VERSION: Final = version("stackbone")
 
@@ -18,6 +24,6 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     return {
         "environment": settings.STACKBONE_ENVIRONMENT,
         "version": _VERSION,
-        "theme": theme if theme in THEMES else THEMES[0],
+        "theme": theme if theme in THEMES else SYSTEM_THEME,
         "themes": THEMES,
     }

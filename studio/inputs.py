@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from django.utils.translation import gettext
+
 JSON: Final = "input"
 """The name of the one field for JSON."""
 _DEPTH_MAX: Final = 100
@@ -55,7 +57,8 @@ class InputField:
             return "" if self.initial else _ABSENT
         if text.strip() == "":
             if self.required:
-                raise InputError(f"Enter {self.word}" if self.kind != "choice" else f"Choose {self.word}")
+                said = gettext("Choose {name}") if self.kind == "choice" else gettext("Enter {name}")
+                raise InputError(said.format(name=self.word))
             return _ABSENT
         return self._converted(text)
 
@@ -121,7 +124,7 @@ def _as_json(schema: Mapping[str, Any]) -> InputField:
     return InputField(
         name=JSON,
         kind="json",
-        word="Input (JSON)",
+        word=gettext("Input (JSON)"),
         description=written if isinstance(written, str) else "",
         required=True,
         initial="{}" if schema.get("type") == "object" else "null",
@@ -208,7 +211,7 @@ def _resolved(given: Mapping[str, Any], root: Mapping[str, Any]) -> dict[str, An
 
 def _integer(text: str, word: str) -> int:
     if not re.fullmatch(rf"-?[0-9]{{1,{_FIGURES_MAX}}}", text):
-        raise InputError(f"{word} must be a whole number, like 20")
+        raise InputError(gettext("{name} must be a whole number, like 20").format(name=word))
     return int(text)
 
 
@@ -217,12 +220,12 @@ def _number(text: str, word: str) -> int | float:
         return int(text)
     if re.fullmatch(r"-?[0-9]{1,300}(\.[0-9]{1,300})?([eE][+-]?[0-9]{1,3})?", text) and math.isfinite(float(text)):
         return float(text)
-    raise InputError(f"{word} must be a number, like 2.5")
+    raise InputError(gettext("{name} must be a number, like 2.5").format(name=word))
 
 
 def _chosen(text: str, asked: InputField) -> Any:
     if text not in {choice.text for choice in asked.choices}:
-        raise InputError(f"Choose {asked.word} from the list")
+        raise InputError(gettext("Choose {name} from the list").format(name=asked.word))
     return json.loads(text)
 
 
@@ -230,13 +233,14 @@ def _json(text: str) -> Any:
     try:
         value = json.loads(text, parse_constant=_refused, parse_float=_finite)
         if _deeper(value, _DEPTH_MAX):
-            raise InputError(f"Input must not be nested more than {_DEPTH_MAX} deep")
+            raise InputError(gettext("Input must not be nested more than {n} deep").format(n=_DEPTH_MAX))
     except InputError:
         raise
     except json.JSONDecodeError as error:
-        raise InputError(f"Input must be JSON: {error.msg}, line {error.lineno}, column {error.colno}") from error
+        said = gettext("Input must be JSON: {problem}, line {line}, column {column}")
+        raise InputError(said.format(problem=error.msg, line=error.lineno, column=error.colno)) from error
     except (ValueError, RecursionError) as error:
-        raise InputError("Input must be JSON, with numbers and nesting in measure") from error
+        raise InputError(gettext("Input must be JSON, with numbers and nesting in measure")) from error
     return value
 
 
@@ -246,7 +250,7 @@ def _finite(text: str) -> float:
 
 
 def _refused(text: str) -> float:
-    raise InputError(f"Input must be JSON, which has no number {text[:40]}")
+    raise InputError(gettext("Input must be JSON, which has no number {number}").format(number=text[:40]))
 
 
 def _deeper(value: Any, left: int) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from django.core.paginator import Page, Paginator
 from django.utils.functional import Promise
-from django.utils.translation import gettext, gettext_lazy, ngettext
+from django.utils.translation import gettext, gettext_lazy, ngettext, pgettext_lazy
 
 from limits.queries import LimitState
 from studio.order import severity
@@ -33,49 +33,51 @@ class Filter:
 
 
 FILTERS: Final = (
-    Filter(key="", word=gettext_lazy("All"), none=gettext_lazy("There are no limits."), matches=lambda _: True),
+    Filter(
+        key="", word=pgettext_lazy("limits", "All"), none=gettext_lazy("There are no limits."), matches=lambda _: True
+    ),
     Filter(
         key="waiting",
-        word=gettext_lazy("Waiting"),
+        word=pgettext_lazy("limits", "Waiting"),
         none=gettext_lazy("No run is waiting for a limit."),
         matches=lambda x: x.waiting > 0,
     ),
     Filter(
         key="full",
-        word=gettext_lazy("Full"),
+        word=pgettext_lazy("limits", "Full"),
         none=gettext_lazy("No limit is full."),
         matches=lambda x: x.held == x.capacity.effective,
     ),
     Filter(
         key="over",
-        word=gettext_lazy("Over"),
+        word=pgettext_lazy("limits", "Over"),
         none=gettext_lazy("No limit is over capacity."),
         matches=lambda x: x.over > 0,
     ),
     Filter(
         key="paused",
-        word=gettext_lazy("Paused"),
+        word=pgettext_lazy("limits", "Paused"),
         none=gettext_lazy("No limit is paused."),
         matches=lambda x: x.paused,
         rare=True,
     ),
     Filter(
         key="stuck",
-        word=gettext_lazy("Not handing out"),
+        word=pgettext_lazy("limits", "Not handing out"),
         none=gettext_lazy("Every limit hands out its free slots."),
         matches=lambda x: x.stuck,
         rare=True,
     ),
     Filter(
         key="overdue",
-        word=gettext_lazy("Overdue"),
+        word=pgettext_lazy("limits", "Overdue"),
         none=gettext_lazy("No slot is overdue."),
         matches=lambda x: x.overdue,
         rare=True,
     ),
     Filter(
         key="override",
-        word=gettext_lazy("Override"),
+        word=pgettext_lazy("limits", "Override"),
         none=gettext_lazy("No limit has an override."),
         matches=lambda x: x.overridden,
     ),
@@ -84,11 +86,11 @@ FILTERS: Final = (
 
 # What the summary counts beside all limits and all waiting runs, the gravest first.
 _TROUBLE: Final[dict[str, Callable[[int], str]]] = {
-    "stuck": lambda count: ngettext("%(count)s not handing out", "%(count)s not handing out", count),
-    "overdue": lambda count: ngettext("%(count)s overdue", "%(count)s overdue", count),
-    "over": lambda count: ngettext("%(count)s over capacity", "%(count)s over capacity", count),
-    "paused": lambda count: ngettext("%(count)s paused", "%(count)s paused", count),
-    "full": lambda count: ngettext("%(count)s full", "%(count)s full", count),
+    "stuck": lambda n: ngettext("{n} not handing out", "{n} not handing out", n),
+    "overdue": lambda n: ngettext("{n} overdue", "{n} overdue", n),
+    "over": lambda n: ngettext("{n} over capacity", "{n} over capacity", n),
+    "paused": lambda n: ngettext("{n} paused", "{n} paused", n),
+    "full": lambda n: ngettext("{n} full", "{n} full", n),
 }
 
 
@@ -195,18 +197,15 @@ class Said:
 def summary(limits: list[LimitState]) -> list[Said]:
     """Say how the box stands: how many limits, what is wrong with how many, how many runs wait."""
     waiting = sum(limit.waiting for limit in limits)
-    parts = [_said(ngettext("%(count)s limit", "%(count)s limits", len(limits)), len(limits), "")]
+    everything = ngettext("{n} limit", "{n} limits", len(limits))
+    parts = [Said(text=everything.format(n=grouped(len(limits))), key="")]
     for key, words in _TROUBLE.items():
         if count := sum(map(filter_of(key).matches, limits)):
-            parts.append(_said(words(count), count, key))
+            parts.append(Said(text=words(count).format(n=grouped(count)), key=key))
     if waiting:
-        runs = ngettext("%(count)s run waiting", "%(count)s runs waiting", waiting)
-        return [*parts, _said(runs, waiting, "waiting")]
+        runs = ngettext("{n} run waiting", "{n} runs waiting", waiting)
+        return [*parts, Said(text=runs.format(n=grouped(waiting)), key="waiting")]
     return [*parts, Said(text=gettext("nothing waiting"), key=None)]
-
-
-def _said(text: str, count: int, key: str) -> Said:
-    return Said(text=text % {"count": grouped(count)}, key=key)
 
 
 def summed_up(limits: list[LimitState]) -> dict[str, Any]:

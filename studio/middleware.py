@@ -13,6 +13,7 @@ from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
+from django.middleware.locale import LocaleMiddleware
 from django.shortcuts import render
 from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-untyped]
 from whitenoise.responders import StaticFile  # type: ignore[import-untyped]
@@ -46,6 +47,19 @@ class OneLinePerRequest:
                 response.status_code,
                 (time.perf_counter() - started) * 1000,
             )
+        return response
+
+
+class BrowsersLanguage(LocaleMiddleware):
+    """Answer in the language the browser asks for, as far as Studio speaks it.
+
+    Pages alone say so: a style sheet or an answer for programs is the same in every language.
+    """
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """Name the language of a page, and that the browser chose it."""
+        if response.get("Content-Type", "").startswith("text/html"):
+            return super().process_response(request, response)
         return response
 
 

@@ -1,14 +1,13 @@
 """What came of an operator's change, in a sentence for the next page. Pure."""
 
-from django.utils.html import format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
 
 from limits.engine import Edited
 from limits.queries import LimitState, Setting
 from studio.forms import EditForm
-from studio.templatetags.studio import counted, grouped, instant, setting
-
-WORDS = {"capacity": "Capacity", "max_hold": "Max hold"}
+from studio.templatetags.studio import grouped, instant, setting
 
 
 def written(field: str, value: int) -> str:
@@ -18,33 +17,41 @@ def written(field: str, value: int) -> str:
 
 def started(granted: int) -> SafeString:
     """Say how many waiting runs were granted a slot."""
-    return format_html("{} started.", counted(granted, "run,runs"))
+    return format_html(ngettext("{n} run started.", "{n} runs started.", granted), n=grouped(granted))
 
 
 def edited(form: EditForm) -> SafeString:
     """Say what an edit stored, and what was stored before it."""
     said = [_edited(field, form.cleaned_data[field], again=field in form.stored) for field in form.touched]
-    return mark_safe(" ".join(said)) if said else SafeString("No changes.")
+    return format_html_join(" ", "{}", ((each,) for each in said)) or SafeString(gettext("No changes."))
 
 
 def reset(limit: LimitState, field: str, done: Edited) -> SafeString:
     """Say what a reset did; `limit` as it was before."""
-    follows = "follows the config again" if done.changed else "has no override; it follows the config"
-    return format_html("{} {}: {}.", WORDS[field], follows, written(field, getattr(limit, field).declared))
+    match field, done.changed:
+        case "capacity", True:
+            said = gettext("Capacity follows the config again: {value}.")
+        case "capacity", False:
+            said = gettext("Capacity has no override; it follows the config: {value}.")
+        case _, True:
+            said = gettext("Max hold follows the config again: {value}.")
+        case _:
+            said = gettext("Max hold has no override; it follows the config: {value}.")
+    return format_html(said, value=written(field, getattr(limit, field).declared))
 
 
 def paused(limit: LimitState, done: Edited) -> SafeString:
     """Say what a pause did; `limit` as it was before."""
     if not done.changed:
-        return format_html("Nothing changed. {} was paused already.", limit.name)
-    return format_html("{} is paused. No slot is handed out until it is resumed.", limit.name)
+        return format_html(gettext("Nothing changed. {limit} was paused already."), limit=limit.name)
+    return format_html(gettext("{limit} is paused. No slot is handed out until it is resumed."), limit=limit.name)
 
 
 def resumed(limit: LimitState, done: Edited) -> SafeString:
     """Say what a resume did; `limit` as it was before."""
     if not done.changed:
-        return format_html("Nothing changed. {} was not paused.", limit.name)
-    return format_html("{} hands out slots again.", limit.name)
+        return format_html(gettext("Nothing changed. {limit} was not paused."), limit=limit.name)
+    return format_html(gettext("{limit} hands out slots again."), limit=limit.name)
 
 
 def stale(form: EditForm) -> dict[str, SafeString]:
@@ -53,21 +60,37 @@ def stale(form: EditForm) -> dict[str, SafeString]:
 
 
 def _edited(field: str, value: int, *, again: bool) -> SafeString:
-    if again:
-        return format_html("{} is {} already.", WORDS[field], written(field, value))
-    text = "{} is now {}." if field == "capacity" else "{} is now {} for new slots."
-    return format_html(text, WORDS[field], written(field, value))
+    match field, again:
+        case "capacity", True:
+            said = gettext("Capacity is {value} already.")
+        case "capacity", False:
+            said = gettext("Capacity is now {value}.")
+        case _, True:
+            said = gettext("Max hold is {value} already.")
+        case _:
+            said = gettext("Max hold is now {value} for new slots.")
+    return format_html(said, value=written(field, value))
 
 
 def _stale(form: EditForm, field: str, now: Setting) -> SafeString:
-    word, value = WORDS[field].lower(), written(field, now.effective)
-    at = instant(now.override_at, form.limit.now)
-    if now.override is None:
-        does = format_html("The {} is {} now, as declared.", word, value)
-    else:
-        does = format_html("{} set {} to {} at {}.", now.override_by, word, value, at)
+    match field, now.override:
+        case "capacity", None:
+            does = gettext("The capacity is {value} now, as declared.")
+        case "capacity", _:
+            does = gettext("{who} set capacity to {value} at {at}.")
+        case _, None:
+            does = gettext("The max hold is {value} now, as declared.")
+        case _:
+            does = gettext("{who} set max hold to {value} at {at}.")
     return format_html(
-        "This limit changed while you were editing. {} Your {} is still in the form; check and save again.",
-        does,
-        written(field, form.cleaned_data[field]),
+        gettext(
+            "This limit changed while you were editing. {change} Your {value} is still in the form; check and save again."
+        ),
+        change=format_html(
+            does,
+            who=now.override_by,
+            value=written(field, now.effective),
+            at=instant(now.override_at, form.limit.now),
+        ),
+        value=written(field, form.cleaned_data[field]),
     )

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
 
 from limits.queries import LimitState, latest
-from studio.templatetags.studio import change, counted, grouped, instant, setting
+from studio.templatetags.studio import change, grouped, instant, setting
 
 _JUMP: Final = 10
 """A capacity raised to so many times its present value is asked about once more."""
@@ -49,14 +50,10 @@ def max_hold(limit: LimitState, new: int, last_expiry: datetime | None) -> list[
     old = limit.max_hold.effective
     if new == old:
         return []
-    keeps = SafeString("No slot is busy now.")
-    if limit.busy:
-        keeps = format_html(
-            "{} expiry{}.",
-            counted(limit.busy, "busy slot keeps its,busy slots keep their"),
-            format_html(" (latest {})", instant(last_expiry, limit.now)) if last_expiry else "",
-        )
-    text = format_html("{} for new slots. {}", change(setting(old), setting(new)), keeps)
+    text = _joined(
+        format_html(gettext("{change} for new slots."), change=change(setting(old), setting(new))),
+        _kept(limit, last_expiry) if limit.busy else SafeString(gettext("No slot is busy now.")),
+    )
     return [Preview(field="max_hold", text=text)]
 
 
@@ -65,18 +62,23 @@ def same_as_declared(limit: LimitState, field: str, new: int) -> list[Preview]:
     setting_now = getattr(limit, field)
     if new != setting_now.declared or new == setting_now.effective:
         return []
-    text = SafeString("Same as the declared value. This still stores an override. Use Reset to follow the config.")
+    text = SafeString(
+        gettext("Same as the declared value. This still stores an override. Use Reset to follow the config.")
+    )
     return [Preview(field=field, text=text)]
 
 
 def resumed(limit: LimitState) -> SafeString:
     """Say what resuming a paused limit does at once."""
     if not limit.waiting:
-        return SafeString("No run is waiting. New requests get a slot again.")
+        return SafeString(gettext("No run is waiting. New requests get a slot again."))
     if not limit.free:
-        return format_html(
-            "No slot is free: {} when slots free.", counted(limit.waiting, "waiting run starts,waiting runs start")
+        said = ngettext(
+            "No slot is free: {n} waiting run starts when slots free.",
+            "No slot is free: {n} waiting runs start when slots free.",
+            limit.waiting,
         )
+        return format_html(said, n=grouped(limit.waiting))
     return _starts(limit, limit.free)
 
 
@@ -87,47 +89,78 @@ def _said(old: int, new: int, does: SafeString) -> SafeString:
 def _raised(limit: LimitState, new: int) -> SafeString:
     free = new - limit.held
     if not free:
-        return format_html("{} in use, so no run starts yet.", grouped(limit.held))
+        said = ngettext("{n} in use, so no run starts yet.", "{n} in use, so no run starts yet.", limit.held)
+        return format_html(said, n=grouped(limit.held))
     if limit.paused:
-        return SafeString("The limit is paused: no run starts until it is resumed.")
+        return SafeString(gettext("The limit is paused: no run starts until it is resumed."))
     if not limit.waiting:
-        return format_html("No run is waiting. {} free.", counted(free, "slot is,slots are"))
+        said = ngettext("No run is waiting. {n} slot is free.", "No run is waiting. {n} slots are free.", free)
+        return format_html(said, n=grouped(free))
     return _starts(limit, free)
 
 
 def _starts(limit: LimitState, free: int) -> SafeString:
     if limit.waiting > free:
-        return format_html("Starts {} of {} waiting runs at once.", grouped(free), grouped(limit.waiting))
+        said = ngettext(
+            "Starts {n} of {waiting} waiting runs at once.", "Starts {n} of {waiting} waiting runs at once.", free
+        )
+        return format_html(said, n=grouped(free), waiting=grouped(limit.waiting))
     rest = free - limit.waiting
-    return format_html(
-        "{} at once{}.",
-        counted(limit.waiting, "waiting run starts,waiting runs start"),
-        format_html("; {} free", counted(rest, "slot stays,slots stay")) if rest else "",
+    starts = ngettext("{n} waiting run starts at once.", "{n} waiting runs start at once.", limit.waiting)
+    stays = ngettext("{n} slot stays free.", "{n} slots stay free.", rest)
+    return _joined(
+        format_html(starts, n=grouped(limit.waiting)),
+        format_html(stays, n=grouped(rest)) if rest else "",
     )
 
 
 def _lowered(limit: LimitState) -> SafeString:
-    return format_html("{} in use, so nothing waits longer now.", grouped(limit.held))
+    said = ngettext("{n} in use, so nothing waits longer now.", "{n} in use, so nothing waits longer now.", limit.held)
+    return format_html(said, n=grouped(limit.held))
 
 
 def _below(limit: LimitState, new: int, expiry: datetime | None) -> SafeString:
-    by = latest(expiry, limit.now)
-    return format_html(
-        "Nothing is taken back. {} must finish before the next run starts{}.",
-        counted(must_end(limit, new), f"{_held(limit)} slot,{_held(limit)} slots"),
-        format_html("; by {} at the latest", instant(by, limit.now)) if by else "",
+    by, ends = latest(expiry, limit.now), must_end(limit, new)
+    said = (
+        ngettext(
+            "{n} held slot must finish before the next run starts.",
+            "{n} held slots must finish before the next run starts.",
+            ends,
+        )
+        if limit.reserved
+        else ngettext(
+            "{n} busy slot must finish before the next run starts.",
+            "{n} busy slots must finish before the next run starts.",
+            ends,
+        )
+    )
+    return _joined(
+        SafeString(gettext("Nothing is taken back.")),
+        format_html(said, n=grouped(ends)),
+        format_html(gettext("That is by {at} at the latest."), at=instant(by, limit.now)) if by else "",
     )
 
 
-def _held(limit: LimitState) -> str:
-    return "held" if limit.reserved else "busy"
+def _kept(limit: LimitState, last_expiry: datetime | None) -> SafeString:
+    said = (
+        ngettext(
+            "{n} busy slot keeps its expiry ({at}).", "{n} busy slots keep their expiry (latest {at}).", limit.busy
+        )
+        if last_expiry
+        else ngettext("{n} busy slot keeps its expiry.", "{n} busy slots keep their expiry.", limit.busy)
+    )
+    return format_html(said, n=grouped(limit.busy), at=instant(last_expiry, limit.now))
 
 
 def _jump(old: int, new: int) -> SafeString:
     times, more = divmod(new, old)
-    return format_html(
-        "{} is {}{} times the present capacity. Check the provider allows it.",
-        change(grouped(old), grouped(new)),
-        "more than " if more else "",
-        grouped(times),
+    said = (
+        gettext("{change} is more than {n} times the present capacity. Check the provider allows it.")
+        if more
+        else gettext("{change} is {n} times the present capacity. Check the provider allows it.")
     )
+    return format_html(said, change=change(grouped(old), grouped(new)), n=grouped(times))
+
+
+def _joined(*sentences: str) -> SafeString:
+    return format_html_join(" ", "{}", ((each,) for each in sentences if each))

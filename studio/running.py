@@ -5,13 +5,37 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
+
 from limits.queries import SlotRow
-from limits.wording import grouped
-from stackbone.runs import STATUSES, Run, RunRow, Step
+from stackbone.runs import Run, RunRow, Step
 from studio import wording
 
 SHOWN_MAX: Final = 100_000
 """Signs of an input or output that a page shows; the rest is cut off."""
+
+_WAITING: Final = "waiting"
+_FILTERS: Final = {
+    "": pgettext_lazy("runs", "All"),
+    "queued": pgettext_lazy("runs", "Queued"),
+    "running": pgettext_lazy("runs", "Running"),
+    "completed": pgettext_lazy("runs", "Completed"),
+    "failed": pgettext_lazy("runs", "Failed"),
+    "cancelled": pgettext_lazy("runs", "Cancelled"),
+}
+# Of all workflows, and of one.
+_NONE: Final = {
+    "": (_("No run was found."), _("No run of “{workflow}” was found.")),
+    "queued": (_("No run is queued."), _("No run of “{workflow}” is queued.")),
+    "running": (_("No run is running."), _("No run of “{workflow}” is running.")),
+    "completed": (_("No run is completed."), _("No run of “{workflow}” is completed.")),
+    "failed": (_("No run is failed."), _("No run of “{workflow}” is failed.")),
+    "cancelled": (_("No run is cancelled."), _("No run of “{workflow}” is cancelled.")),
+    _WAITING: (_("No run waits for a slot."), _("No run of “{workflow}” waits for a slot.")),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,11 +136,17 @@ class SlotLine:
 
 def filters(status: str, *, waiting: bool) -> list[Filter]:
     """Return the links that choose among the runs: by status, or those that wait for a slot."""
-    links = [Filter(word="All", status=None, waiting=None, chosen=not status and not waiting)]
-    links += [
-        Filter(word=each.title(), status=each, waiting=None, chosen=each == status and not waiting) for each in STATUSES
+    links = [
+        Filter(word=str(word), status=each or None, waiting=None, chosen=each == status and not waiting)
+        for each, word in _FILTERS.items()
     ]
-    return [*links, Filter(word="Waiting for a slot", status=None, waiting="1", chosen=waiting)]
+    return [*links, Filter(word=gettext("Waiting for a slot"), status=None, waiting="1", chosen=waiting)]
+
+
+def none(status: str, workflow: str, *, waiting: bool) -> SafeString:
+    """Say that there is no run such as the address asks for."""
+    said = _NONE[_WAITING if waiting else status][bool(workflow)]
+    return format_html(str(said), workflow=format_html("<bdi>{}</bdi>", workflow))
 
 
 def steps(run: Run) -> list[StepLine]:
@@ -134,4 +164,6 @@ def pretty(value: Any) -> str:
     text = json.dumps(value, indent=2, ensure_ascii=False)
     if len(text) <= SHOWN_MAX:
         return text
-    return f"{text[:SHOWN_MAX]}\n… {grouped(len(text) - SHOWN_MAX)} more characters"
+    cut = len(text) - SHOWN_MAX
+    more = ngettext("… {n} more character", "… {n} more characters", cut).format(n=wording.grouped(cut))
+    return f"{text[:SHOWN_MAX]}\n{more}"

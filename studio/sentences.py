@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from django.utils.html import escape, format_html
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from limits import wording
 from limits.queries import LimitState, SlotRow
@@ -24,21 +24,24 @@ def overdue(limit: LimitState) -> SafeString:
 def after_release(limit: LimitState, head: SlotRow | None) -> SafeString:
     """Say who gets a busy slot of the limit once it is released."""
     if limit.paused:
-        return escape(gettext("Nobody gets it: the limit is paused."))
+        return SafeString(gettext("Nobody gets it: the limit is paused."))
     if limit.over:
-        return format_html(
-            gettext("Nobody gets it: {held} of {capacity} are in use.")
+        said = (
+            ngettext(
+                "Nobody gets it: {n} of {most} is in use.", "Nobody gets it: {n} of {most} are in use.", limit.held
+            )
             if limit.reserved
-            else gettext("Nobody gets it: {held} of {capacity} are busy."),
-            held=grouped(limit.held),
-            capacity=grouped(limit.capacity.effective),
+            else ngettext(
+                "Nobody gets it: {n} of {most} is busy.", "Nobody gets it: {n} of {most} are busy.", limit.held
+            )
         )
+        return format_html(said, n=grouped(limit.held), most=grouped(limit.capacity.effective))
     if head is None:
-        return escape(gettext("No run is waiting. The slot becomes free."))
+        return SafeString(gettext("No run is waiting. The slot becomes free."))
     return format_html(
-        gettext("{run}, waited {duration}. It gets the slot at once."),
-        run=who(head),
-        duration=elapsed_to(head.asked_at, limit.now),
+        gettext("{who}, waited {time}. It gets the slot at once."),
+        who=who(head),
+        time=elapsed_to(head.asked_at, limit.now),
     )
 
 
@@ -58,14 +61,15 @@ def how_it_ended(slot: SlotRow, now: datetime) -> SafeString:
     """Say who took an ended slot out of use, and when."""
     at = instant(slot.ended_at, now)
     match slot.state:
+        case "released" if slot.ended_by:
+            return format_html(gettext("{who} released it at {at}."), who=slot.ended_by, at=at)
         case "released":
-            by = slot.ended_by or gettext("Somebody")
-            return format_html(gettext("{person} released it at {time}."), person=by, time=at)
+            return format_html(gettext("Somebody released it at {at}."), at=at)
         case "expired":
-            return format_html(gettext("Max hold took it back at {time}."), time=at)
+            return format_html(gettext("Max hold took it back at {at}."), at=at)
         case "waiting" | "reserved" | "busy":
             return SafeString(gettext("Not confirmed · moved to the end of the queue."))
         case "timed_out":
-            return format_html(gettext("It was never handed out: the run's wait timed out at {time}."), time=at)
+            return format_html(gettext("It was never handed out: the run's wait timed out at {at}."), at=at)
         case _:
-            return format_html(gettext("It was never put to use: it left the queue at {time}."), time=at)
+            return format_html(gettext("It was never put to use: it left the queue at {at}."), at=at)

@@ -34,6 +34,8 @@ MIDDLEWARE = [
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "studio.middleware.PrivatePages",
+    # Before whatever may answer with a page: errors speak the reader's language too.
+    "studio.middleware.BrowsersLanguage",
     "studio.middleware.LoopbackOnly",
     "studio.middleware.StaticFiles",
     "django.middleware.common.CommonMiddleware",
@@ -54,6 +56,7 @@ TEMPLATES = [
         "DIRS": [BASE_DIR / "templates"],
         "OPTIONS": {
             "context_processors": [
+                "django.template.context_processors.i18n",
                 "django.template.context_processors.request",
                 "django.contrib.messages.context_processors.messages",
                 "studio.frame.frame",
@@ -94,8 +97,13 @@ CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 
+# The browser's language chooses; whoever asks for another one reads English.
 LANGUAGE_CODE = "en"
-USE_I18N = False
+LANGUAGES = [("en", "English"), ("es", "Español")]
+LOCALE_PATHS = [BASE_DIR / "studio" / "locale"]
+FORMAT_MODULE_PATH = ["studio.formats"]
+LANGUAGE_COOKIE_NAME = "stackbone_language"
+USE_I18N = True
 USE_TZ = True
 TIME_ZONE = "UTC"
 

@@ -76,23 +76,23 @@ def undo_all(limit: LimitState, steps: list[Step], *, actor: Actor) -> tuple[boo
 
 
 def _back(now: Setting, step: Step) -> SafeString:
-    if step.was is None:
-        text = {
-            "capacity": gettext("Capacity is {value} again, as declared."),
-            "max_hold": gettext("Max hold is {value} again, as declared."),
-        }
-    else:
-        text = {
-            "capacity": gettext("Capacity is {value} again."),
-            "max_hold": gettext("Max hold is {value} again."),
-        }
+    match step.field, step.was:
+        case "capacity", None:
+            said = gettext("Capacity is {value} again, as declared.")
+        case "capacity", _:
+            said = gettext("Capacity is {value} again.")
+        case _, None:
+            said = gettext("Max hold is {value} again, as declared.")
+        case _:
+            said = gettext("Max hold is {value} again.")
     value = now.declared if step.was is None else step.was
-    return format_html(text[step.field], value=outcomes.written(step.field, value))
+    return format_html(said, value=outcomes.written(step.field, value))
 
 
 def _refused(step: Step, current: int) -> SafeString:
-    text = {
-        "capacity": gettext("Not undone: capacity changed since, it is {value} now."),
-        "max_hold": gettext("Not undone: max hold changed since, it is {value} now."),
-    }
-    return format_html(text[step.field], value=outcomes.written(step.field, current))
+    said = (
+        gettext("Not undone: the capacity changed since, it is {value} now.")
+        if step.field == "capacity"
+        else gettext("Not undone: the max hold changed since, it is {value} now.")
+    )
+    return format_html(said, value=outcomes.written(step.field, current))

@@ -1,6 +1,6 @@
-"""How numbers, durations and instants read on a page.
+"""How numbers, durations and instants read on a page, in the reader's language.
 
-Durations come in as whole milliseconds; `limits.durations` and `limits.wording` write what the command line shares.
+Durations come in as whole milliseconds; `limits.durations` writes those that are the same in every language.
 """
 
 import re
@@ -8,6 +8,9 @@ import unicodedata
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
+
+from django.utils.formats import date_format, number_format
+from django.utils.translation import get_language, ngettext
 
 from limits.rules import DAY, HOUR, MINUTE, SECOND
 
@@ -25,6 +28,18 @@ _BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters and marks that draw nothing."""
 
 _UNITS: Final = ((DAY, "d"), (HOUR, "h"), (MINUTE, "m"), (SECOND, "s"))
+
+_GROUPED_FROM: Final = {"es": 10_000}
+"""Below that a language keeps the figures of a number together, as browsers do too."""
+
+
+def grouped(number: int) -> str:
+    """Write a whole number with its thousands apart: "100,000", in Spanish "100.000"."""
+    return (
+        number_format(number, force_grouping=True)
+        if number >= _GROUPED_FROM.get(get_language() or "", 0)
+        else str(number)
+    )
 
 
 def shortened(text: str) -> str:
@@ -63,19 +78,44 @@ def minute(at: datetime, now: datetime) -> str:
     """Write an instant in UTC to the minute: "14:32 UTC" on the day of `now`, else "1 Dec 14:32 UTC"."""
     at = at.astimezone(UTC)
     same_day = at.date() == now.astimezone(UTC).date()
-    return f"{at:%H:%M} UTC" if same_day else f"{at.day} {at:%b} {at:%H:%M} UTC"
+    return f"{at:%H:%M} UTC" if same_day else f"{date_format(at, 'j b')} {at:%H:%M} UTC"
 
 
 def tick(at: datetime) -> str:
     """Write an instant in UTC under an axis: "14:32", and "2 Dec" where a day begins."""
     at = at.astimezone(UTC)
-    return f"{at:%H:%M}" if at.hour or at.minute else f"{at.day} {at:%b}"
+    return f"{at:%H:%M}" if at.hour or at.minute else date_format(at, "j b")
+
+
+def words(length: int) -> str:
+    """Write a setting out, whole: "1 hour 30 minutes"."""
+    days, rest = divmod(length, DAY)
+    hours, rest = divmod(rest, HOUR)
+    minutes, rest = divmod(rest, MINUTE)
+    seconds, rest = divmod(rest, SECOND)
+    said = [
+        ngettext("{n} day", "{n} days", days).format(n=days) if days else "",
+        ngettext("{n} hour", "{n} hours", hours).format(n=hours) if hours else "",
+        ngettext("{n} minute", "{n} minutes", minutes).format(n=minutes) if minutes else "",
+        ngettext("{n} second", "{n} seconds", seconds).format(n=seconds) if seconds or not length else "",
+        ngettext("{n} millisecond", "{n} milliseconds", rest).format(n=rest) if rest else "",
+    ]
+    return " ".join(filter(None, said))
+
+
+def clock(at: datetime, *, now: datetime | None = None) -> str:
+    """Write an instant in UTC: "14:32:08 UTC" on the day of `now`, else "1 Dec 14:32 UTC"."""
+    at, now = at.astimezone(UTC), now.astimezone(UTC) if now else None
+    if now is not None and at.date() == now.date():
+        return f"{date_format(at, 'TIME_FORMAT')} UTC"
+    if now is not None and at.year != now.year:
+        return f"{date_format(at, 'DATE_FORMAT')} {at:%H:%M} UTC"
+    return f"{date_format(at, 'SHORT_DATETIME_FORMAT')} UTC"
 
 
 def clock_full(at: datetime) -> str:
     """Write an instant in UTC with all its parts: "2 Dec 2026, 14:32:08 UTC"."""
-    at = at.astimezone(UTC)
-    return f"{at.day} {at:%b %Y, %H:%M:%S} UTC"
+    return f"{date_format(at.astimezone(UTC), 'DATETIME_FORMAT')} UTC"
 
 
 def clock_machine(at: datetime) -> str:

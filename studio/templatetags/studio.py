@@ -4,6 +4,7 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
 from typing import Any, Final
 
 from django import template
@@ -12,11 +13,11 @@ from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.html import conditional_escape, escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext, pgettext, pgettext_lazy
 
 from limits import durations
 from limits import wording as words
-from limits.queries import Health, LimitState, Spark, Start
+from limits.queries import Health, LimitState, Setting, SlotRow, Spark, Start
 from limits.wording import Given, Sentence, Value
 from studio import bars, charts, order, wording
 
@@ -47,6 +48,27 @@ MARK_ICONS: Final = {
     "by_hand": "cross",
     "expired": "ring",
 }
+RUN_WORDS: Final = {
+    "queued": pgettext_lazy("run", "Queued"),
+    "running": pgettext_lazy("run", "Running"),
+    "completed": pgettext_lazy("run", "Completed"),
+    "failed": pgettext_lazy("run", "Failed"),
+    "cancelled": pgettext_lazy("run", "Cancelled"),
+}
+STEP_WORDS: Final = {
+    "running": pgettext_lazy("step", "Running"),
+    "completed": pgettext_lazy("step", "Completed"),
+    "failed": pgettext_lazy("step", "Failed"),
+}
+SLOT_WORDS: Final = {
+    "waiting": pgettext_lazy("slot", "Waiting"),
+    "reserved": pgettext_lazy("slot", "Reserved"),
+    "busy": pgettext_lazy("slot", "Busy"),
+    "released": pgettext_lazy("slot", "Released"),
+    "expired": pgettext_lazy("slot", "Expired"),
+    "timed_out": pgettext_lazy("slot", "Timed out"),
+    "withdrawn": pgettext_lazy("slot", "Withdrawn"),
+}
 SLOT_ICONS: Final = {"busy": "busy", "reserved": "reserved", "waiting": "hollow", "released": "ring"}
 """Any other state of a slot is an end without a release."""
 _UNSEEN: Final = {False: "{}", True: '<span class="unseen">{}</span>'}
@@ -64,14 +86,7 @@ ICONS: Final = frozenset(
 @register.filter
 def grouped(number: int) -> str:
     """Write 100000 as "100,000"."""
-    return words.grouped(number)
-
-
-@register.filter
-def counted(number: int, nouns: str) -> str:
-    """Write a number with its noun: `{{ 7|counted:"run,runs" }}`."""
-    one, many = nouns.split(",")
-    return words.counted(number, one, many)
+    return wording.grouped(number)
 
 
 @register.filter
@@ -95,7 +110,7 @@ def duration_short(milliseconds: int | None) -> str:
 @register.filter
 def setting_words(milliseconds: int) -> str:
     """Write a setting out, whole: "1 hour 30 minutes"."""
-    return durations.format_words(milliseconds)
+    return wording.words(milliseconds)
 
 
 @register.filter
@@ -149,7 +164,7 @@ def instant(at: datetime | None, now: datetime | None = None) -> str:
         return wording.NOTHING
     # A page of the queue has a hundred; figures and names of months need no escaping.
     return SafeString(
-        f'<time datetime="{wording.clock_machine(at)}" title="{wording.clock_full(at)}">{words.clock(at, now=now)}</time>'
+        f'<time datetime="{wording.clock_machine(at)}" title="{wording.clock_full(at)}">{wording.clock(at, now=now)}</time>'
     )
 
 
@@ -241,14 +256,20 @@ def start_figure(found: Start, now: datetime) -> str:
 
 @register.simple_tag
 def run_status(status: str) -> SafeString:
-    """Write the status of a run or a step as shape and word: "Running"."""
-    return format_html('<span class="health run-{}">{}{}</span>', status, icon(STATUS_ICONS[status]), status.title())
+    """Write the status of a run as shape and word: "Running"."""
+    return _status(status, str(RUN_WORDS[status]))
+
+
+@register.simple_tag
+def step_status(status: str) -> SafeString:
+    """Write the status of a step as shape and word: "Completed"."""
+    return _status(status, str(STEP_WORDS[status]))
 
 
 @register.simple_tag
 def slot_state(state: str) -> SafeString:
     """Write the state of a slot as shape and word: "Timed out"."""
-    return format_html("{}{}", icon(SLOT_ICONS.get(state, "crossed")), state.replace("_", " ").capitalize())
+    return format_html("{}{}", icon(SLOT_ICONS.get(state, "crossed")), SLOT_WORDS[state])
 
 
 @register.filter
@@ -264,9 +285,33 @@ def run_link(run_id: str) -> SafeString:
 
 
 @register.simple_tag
-def sort_keys(limit: LimitState) -> SafeString:
-    """Write what the list sorts a limit by, as attributes for scripts."""
-    return format_html_join("", ' data-by-{}="{}"', order.keys(limit).items())
+def one_of(names: Sequence[str], page: str) -> SafeString:
+    """Write names as links to the pages of that URL name, with "or" between them."""
+    links = [format_html('<a href="{}">{}</a>', reverse(page, args=[name]), name) for name in names]
+    # Translators: one of several names that may have been meant.
+    return reduce(lambda one, other: format_html(gettext("{one} or {other}"), one=one, other=other), links)
+
+
+@register.simple_tag
+def listed(names: Sequence[str]) -> SafeString:
+    """Write names with commas between them."""
+    return format_html_join(", ", "<bdi>{}</bdi>", ((name,) for name in names))
+
+
+@register.simple_tag
+def named(slots: Sequence[SlotRow]) -> SafeString:
+    """Write each slot as what a person knows it by, its run, else its label, else its own id, with commas between."""
+    return format_html_join(", ", "{}", ((_named(slot),) for slot in slots))
+
+
+def _named(slot: SlotRow) -> str:
+    if slot.run_id:
+        return run_link(slot.run_id)
+    return label(slot.label) if slot.label else format_html(gettext("slot {id}"), id=ident(slot.id))
+
+
+def _status(status: str, word: str) -> SafeString:
+    return format_html('<span class="health run-{}">{}{}</span>', status, icon(STATUS_ICONS[status]), word)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,6 +327,12 @@ def undo(message: Message) -> _Undo | None:
     """Return the way back that a message carries (`studio.undoing.offer`), or none."""
     action, _, token = (message.extra_tags or "").partition(" ")
     return _Undo(action=action, token=token) if token else None
+
+
+@register.simple_tag
+def sort_keys(limit: LimitState) -> SafeString:
+    """Write what the list sorts a limit by, as attributes for scripts."""
+    return format_html_join("", ' data-by-{}="{}"', order.keys(limit).items())
 
 
 @register.inclusion_tag("components/limit_tags.html")
@@ -330,9 +381,20 @@ def _lined(kind: str, *, x: int, y: int, width: int, height: int) -> _Box:
 
 
 def _occupancy(limit: LimitState) -> str:
-    reserved = f" and {words.grouped(limit.reserved)} reserved" if limit.reserved else ""
-    over = f", {words.grouped(limit.over)} over" if limit.over else ""
-    return f"{words.grouped(limit.busy)} busy{reserved} of {words.grouped(limit.capacity.effective)}{over}"
+    if limit.reserved and limit.over:
+        said = gettext("{busy} busy and {reserved} reserved of {capacity}, {over} over")
+    elif limit.reserved:
+        said = gettext("{busy} busy and {reserved} reserved of {capacity}")
+    elif limit.over:
+        said = gettext("{busy} busy of {capacity}, {over} over")
+    else:
+        said = gettext("{busy} busy of {capacity}")
+    return said.format(
+        busy=wording.grouped(limit.busy),
+        reserved=wording.grouped(limit.reserved),
+        capacity=wording.grouped(limit.capacity.effective),
+        over=wording.grouped(limit.over),
+    )
 
 
 @register.inclusion_tag("components/sparkline.html")
@@ -352,7 +414,12 @@ def meter(passed: int | str, tone: str = "calm") -> dict[str, Any]:
 def change(before: object, after: object) -> SafeString:
     """Write "20 → 30"; the font has no arrow, so it is drawn, and said as "to"."""
     return format_html(
-        '<span class="change">{} {}<span class="visually-hidden">to</span> {}</span>', before, icon("arrow"), after
+        '<span class="change">{} {}<span class="visually-hidden">{}</span> {}</span>',
+        before,
+        icon("arrow"),
+        # Translators: between a value before a change and the one after it.
+        pgettext("20 to 30", "to"),
+        after,
     )
 
 
@@ -384,7 +451,24 @@ def _visible(text: str) -> SafeString:
     return SafeString("".join(_UNSEEN[unseen].format(html.escape(part)) for part, unseen in wording.unseen(text)))
 
 
-@register.inclusion_tag("components/provenance.html")
-def provenance(limit: LimitState, field: str) -> dict[str, Any]:
+@register.simple_tag
+def provenance(limit: LimitState, field: str) -> SafeString:
     """Write where a value comes from; field "capacity" or "max_hold"."""
-    return {"field": field, "setting": getattr(limit, field), "now": limit.now}
+    stands: Setting = getattr(limit, field)
+    match field, stands.override:
+        case "capacity", None:
+            said = gettext("Capacity {value}, declared")
+        case "capacity", _:
+            said = gettext("Capacity {value}, override by {who}, {at} (declared {declared})")
+        case _, None:
+            said = gettext("Max hold {value}, declared")
+        case _:
+            said = gettext("Max hold {value}, override by {who}, {at} (declared {declared})")
+    written = grouped if field == "capacity" else setting
+    return format_html(
+        said,
+        value=written(stands.effective),
+        who=format_html("<bdi>{}</bdi>", stands.override_by or wording.NOTHING),
+        at=instant(stands.override_at, limit.now),
+        declared=written(stands.declared),
+    )

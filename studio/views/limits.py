@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from limits import engine, queries
@@ -68,7 +68,7 @@ def detail_context(request: HttpRequest, limit: LimitState) -> dict[str, Any]:
     try:
         lists = sections.read(limit, request.GET.dict(), q=q, order=order)
     except InvalidValueError as error:
-        raise Http404("This part of the list is not there.") from error
+        raise Http404(gettext("This part of the list is not there.")) from error
     return {
         **sections.head(limit),
         "lists": lists,
@@ -133,8 +133,12 @@ def undo(request: HttpRequest, name: str) -> HttpResponse:
     try:
         steps = undoing.accepted(name, request.POST.get("token", ""))
     except undoing.TooLateError:
-        text = gettext("Not undone: that is possible for {seconds} seconds after the change only.")
-        messages.error(request, text.format(seconds=undoing.SECONDS))
+        said = ngettext(
+            "Not undone: that is possible for {n} second after the change only.",
+            "Not undone: that is possible for {n} seconds after the change only.",
+            undoing.SECONDS,
+        )
+        messages.error(request, said.format(n=undoing.SECONDS))
         return see_other("limit", name)
     done, text = undoing.undo_all(limit, steps, actor=actor(request))
     messages.add_message(request, messages.SUCCESS if done else messages.ERROR, text)
@@ -225,7 +229,6 @@ def _reset_page(
         "limit": limit,
         "field": field,
         "setting": getattr(limit, field),
-        "word": outcomes.WORDS[field],
         "target": outcomes.written(field, getattr(limit, field).declared),
         "present": outcomes.written(field, getattr(limit, field).effective),
         "form": form,

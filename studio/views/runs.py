@@ -7,6 +7,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from limits import queries
@@ -36,6 +37,7 @@ def index(request: HttpRequest) -> HttpResponse:
     context = {
         "page": page,
         "rows": [running.RunLine(row=row, now=now) for row in page.items],
+        "none": running.none(status, workflow, waiting=bool(waiting)),
         "filters": running.filters(status, waiting=bool(waiting)),
         "workflows": runs.workflows(),
         "workflow": workflow,
@@ -94,13 +96,17 @@ def _known(run_id: str) -> Run:
 
 
 def _unknown() -> Http404:
-    return Http404("There is no run with this id. Runs that ended long ago are forgotten.")
+    return Http404(gettext("There is no run with this id. Runs that ended long ago are forgotten."))
 
 
 def _outcome(run: Run, *, done: bool) -> SafeString:
     # A message travels in a cookie: one that is too long for it is lost without a word.
     named = ident(shortened(run.row.id))
     if done:
-        return format_html("Cancelled {}.", named)
-    at = instant(run.row.ended_at, run.now) if run.row.ended_at else ""
-    return format_html("Nothing changed. That run had ended already ({} {}).", run.row.status, at)
+        return format_html(gettext("Cancelled {run}."), run=named)
+    said = {
+        "completed": gettext("Nothing changed. That run had ended already (completed {at})."),
+        "failed": gettext("Nothing changed. That run had ended already (failed {at})."),
+        "cancelled": gettext("Nothing changed. That run had ended already (cancelled {at})."),
+    }
+    return format_html(said[run.row.status], at=instant(run.row.ended_at, run.now))

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from limits import engine, queries
@@ -51,7 +52,9 @@ def release(request: HttpRequest, name: str, slot_id: str) -> HttpResponse:
 def _limit_and_slot(name: str, slot_id: str) -> tuple[LimitState, SlotRow]:
     limit, slot = known(name), queries.slot(slot_id)
     if slot is None or slot.limit != name:
-        raise Http404(f"{name} has no slot with this id. Slots that ended long ago are forgotten.")
+        raise Http404(
+            gettext("{limit} has no slot with this id. Slots that ended long ago are forgotten.").format(limit=name)
+        )
     return limit, slot
 
 
@@ -86,11 +89,12 @@ def _key(request: HttpRequest) -> str | None:
 def _released(slot: SlotRow, head: SlotRow | None, *, granted: int) -> SafeString:
     what = sentences.what(_shortly_named(slot))
     if not granted or head is None:
-        return format_html("Released {}.", what)
+        return format_html(gettext("Released {what}."), what=what)
     now_head = queries.slot(head.id)
     if now_head is not None and now_head.state in ("reserved", "busy"):
-        return format_html("Released {}. {} gets the slot.", what, sentences.who(_shortly_named(head)))
-    return format_html("Released {}. The next run gets the slot.", what)
+        who = sentences.who(_shortly_named(head))
+        return format_html(gettext("Released {what}. {who} gets the slot."), what=what, who=who)
+    return format_html(gettext("Released {what}. The next run gets the slot."), what=what)
 
 
 def _shortly_named(slot: SlotRow) -> SlotRow:
@@ -101,12 +105,12 @@ def _shortly_named(slot: SlotRow) -> SlotRow:
 def _nothing_changed(slot_id: str, limit: LimitState) -> SafeString:
     slot = queries.slot(slot_id)
     if slot is None or slot.state in ("reserved", "waiting"):
-        return SafeString("Nothing changed. Only a busy slot can be released.")
+        return SafeString(gettext("Nothing changed. Only a busy slot can be released."))
     if slot.state == "released":
-        return format_html(
-            "Nothing changed. That slot was already free (released {}).", instant(slot.ended_at, limit.now)
-        )
-    return format_html("Nothing changed. That slot was already free. {}", sentences.how_it_ended(slot, limit.now))
+        at = instant(slot.ended_at, limit.now)
+        return format_html(gettext("Nothing changed. That slot was already free (released {at})."), at=at)
+    ended = sentences.how_it_ended(slot, limit.now)
+    return format_html(gettext("Nothing changed. That slot was already free. {ended}"), ended=ended)
 
 
 def _not_released(request: HttpRequest, name: str, slot_id: str, form: ReasonForm) -> HttpResponse:

@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
-from studio.frame import THEME_COOKIE, THEMES
+from studio.frame import SYSTEM_THEME, THEME_COOKIE, THEMES
 
 YEAR = 365 * 24 * 60 * 60
 
@@ -23,7 +23,7 @@ def choose(request: HttpRequest) -> HttpResponse:
     response = HttpResponseRedirect(back, status=303)
     response.set_cookie(
         THEME_COOKIE,
-        theme if theme in THEMES else THEMES[0],
+        theme if theme in THEMES else SYSTEM_THEME,
         max_age=YEAR,
         httponly=True,
         samesite="Lax",

@@ -7,6 +7,7 @@ from typing import Final
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from limits import queries
@@ -37,10 +38,10 @@ def trigger(request: HttpRequest, name: str) -> HttpResponse:
         form, run_id = inputs.form(workflow.input_schema, request.POST.dict()), _run_id(request)
         given = form.read()
         if not form.errors and runs.run(run_id) is not None:
-            messages.info(request, "That form was sent before. This is the run it started.")
+            messages.info(request, gettext("That form was sent before. This is the run it started."))
         elif not form.errors:
             runs.trigger(name, given, run_id=run_id)
-            messages.success(request, "The run was started.")
+            messages.success(request, gettext("The run was started."))
     except UnknownWorkflowError as error:
         return render(request, "workflows/not_found.html", {"error": error}, status=404)
     except InvalidValueError as error:

@@ -32,7 +32,7 @@ def studio_url(box: pool.Database, studio_server: str) -> str:
 
 @pytest.fixture
 def open_page(browser: Browser, studio_url: str, tmp_path: Path) -> Iterator[Open]:
-    """Lend `open_page("/limits/", scripts=False, theme="dark", width=320)`; `before` is a script that runs first.
+    """Lend `open_page("/limits/", scripts=False, theme="dark", width=320, language="es-ES")`; `before` is a script that runs first.
 
     At the end no page may have broken the content security policy, asked elsewhere, or thrown an error.
     """
@@ -46,11 +46,13 @@ def open_page(browser: Browser, studio_url: str, tmp_path: Path) -> Iterator[Ope
         theme: str = "system",
         width: int = 1280,
         touch: bool = False,
+        language: str = "en-US",
         zone: str = "UTC",
         before: str = "",
     ) -> Page:
         context = browser.new_context(
             base_url=studio_url,
+            locale=language,
             java_script_enabled=scripts,
             viewport={"width": width, "height": 800},
             has_touch=touch,

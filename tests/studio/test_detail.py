@@ -152,7 +152,7 @@ def test_a_limit_over_capacity_says_by_when_the_queue_moves(
     said = text(studio.get("/limits/calls/"))
     assert f"3 slots must free before a new run gets one. That is {by(held[2])}" in said
     previewed = studio.post("/limits/calls/edit/", {"capacity": "1", "max_hold": "10m", "preview": "1"})
-    assert f"4 busy slots must finish before the next run starts; {by(held[3])}" in text(previewed)
+    assert f"4 busy slots must finish before the next run starts. That is {by(held[3])}" in text(previewed)
 
 
 def test_a_run_that_may_time_out_before_it_starts_is_marked(

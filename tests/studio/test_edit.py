@@ -117,7 +117,7 @@ def test_a_warned_save_is_asked_about_once(studio: Client, declare: Declare, ask
     assert asked.status_code == 422
     assert not calls().overridden
     assert "Not saved yet" in text(asked)
-    assert "2 busy slots must finish before the next run starts; by" in text(asked)
+    assert "2 busy slots must finish before the next run starts. That is by" in text(asked)
     yes = re.search(r'name="confirmed" value="(\d+)">([^<]*)<', asked.content.decode())
     assert yes is not None
     assert yes.groups() == ("2", "Save anyway: capacity 2")

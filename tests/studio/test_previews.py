@@ -17,7 +17,7 @@ def said(found: list[previews.Preview]) -> list[str]:
 def test_a_raise_says_how_many_runs_start_and_how_many_slots_stay_free() -> None:
     """F4: as many waiters as fit are granted at once."""
     found = previews.capacity(limit(20, busy=20, waiting=7), 30, None)
-    assert said(found) == ["20 to 30. 7 waiting runs start at once; 3 slots stay free."]
+    assert said(found) == ["20 to 30. 7 waiting runs start at once. 3 slots stay free."]
     assert not any(preview.warning for preview in found)
 
 
@@ -132,7 +132,7 @@ def test_an_unchanged_value_does_nothing() -> None:
 @pytest.mark.parametrize(
     ("state", "sentence"),
     [
-        (limit(20, busy=18, waiting=1, paused=True), "1 waiting run starts at once; 1 slot stays free."),
+        (limit(20, busy=18, waiting=1, paused=True), "1 waiting run starts at once. 1 slot stays free."),
         (limit(20, busy=18, waiting=5, paused=True), "Starts 2 of 5 waiting runs at once."),
         (limit(20, busy=20, waiting=5, paused=True), "No slot is free: 5 waiting runs start when slots free."),
         (limit(20, busy=20, paused=True), "No run is waiting. New requests get a slot again."),
