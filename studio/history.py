@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Final
 
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext, npgettext
 
 from limits import queries
 from limits.queries import RANGES, History, LimitState, Point, Range
@@ -167,11 +167,13 @@ def _said(history: History, at: datetime, point: Point | None, events: Iterable[
 def _events(point: Point) -> Iterable[str]:
     """Say what happened, the kinds in the order of the marks."""
     if times := point.edits:
-        yield ngettext("Capacity changed", "Capacity changed %(count)s times", times) % {"count": grouped(times)}
+        yield npgettext("history", "Capacity changed", "Capacity changed %(count)s times", times) % {
+            "count": grouped(times)
+        }
     if times := point.pauses:
-        yield ngettext("Paused", "Paused %(count)s times", times) % {"count": grouped(times)}
+        yield npgettext("history", "Paused", "Paused %(count)s times", times) % {"count": grouped(times)}
     if times := point.resumes:
-        yield ngettext("Resumed", "Resumed %(count)s times", times) % {"count": grouped(times)}
+        yield npgettext("history", "Resumed", "Resumed %(count)s times", times) % {"count": grouped(times)}
     if times := point.by_hand:
         yield ngettext("1 slot released by hand", "%(count)s slots released by hand", times) % {"count": grouped(times)}
     if times := point.expired:
