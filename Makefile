@@ -33,10 +33,13 @@ lint: environment
 	.venv/bin/djlint --quiet --lint --profile=django templates
 	scripts/uv lock --quiet --check --python .venv/bin/python
 
-# The engine against the server's floor, and a hand-over between runs against the runtime's own step and queue.
+# The engine against the server's floor, a hand-over between runs against the runtime's own step and queue, screens of
+# a full box against those of an empty one, and the way from a commit to 200 open screens.
 bench: environment
 	.venv/bin/python -m benchmarks
 	.venv/bin/python -m benchmarks.workflows
+	.venv/bin/python -m benchmarks.screens
+	.venv/bin/python -m benchmarks.live
 
 # Break the SQL in every way we thought of; each break must be caught by its test.
 mutants: environment

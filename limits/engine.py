@@ -1,6 +1,6 @@
 """Every change to limits and slots. Each function is one SQL call, which is one transaction of its own.
 
-A slot's life, one row from its request on (`sql/`, one file an operation):
+What the box does by itself stands in `housekeeping`. A slot's life, one row from its request on (`sql/`, one file an operation):
 
     request ─┬─ a slot is free, nobody waits ─────────────▶ busy ─┬─ release ──────▶ released
              │                                               ▲    └─ max hold ─────▶ expired
@@ -15,26 +15,23 @@ order (only `declare` and `withdraw_run` take several). Whatever frees a slot gr
 stands beside a waiter after any commit, unless the limit is paused.
 """
 
-import logging
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, LiteralString
 
-import psycopg
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from limits import durations, names, queries, rules
 from limits.answers import Actor, Asked, Declared, Edited, Released, Swept, Synced, Workflow
 from limits.errors import (
-    BoxBusyError,
     ChangedMeanwhileError,
     InvalidValueError,
     ProcessGoneError,
     UnknownLimitError,
     WorkspaceMismatchError,
 )
+from limits.housekeeping import next_wake, prune, roll_up, sweep
 from limits.pool import Database, default
 
 __all__ = [
@@ -62,17 +59,15 @@ __all__ = [
     "request",
     "reset",
     "resume",
+    "roll_up",
     "sweep",
     "withdraw",
     "withdraw_run",
 ]
 
-log = logging.getLogger(__name__)
-
 PROCESS_LOCK_CLASS: Final = 1818846575
 """First key of the session lock by which a process proves that it lives; the second is its id from `join`."""
 
-_SWEEP_BATCH: Final = 500
 _AUDITED: Final = frozenset({"studio", "cli", "api"})
 _FIELDS: Final = ("capacity", "max_hold")
 
@@ -287,37 +282,6 @@ def resume(limit: str, *, actor: Actor, reason: str | None = None, db: Database 
     return _pause(limit, pause=False, actor=actor, reason=reason, db=db)
 
 
-def sweep(*, db: Database | None = None) -> Swept:
-    """Repair what nobody else did (F8): one pass over the limits that have something due.
-
-    Safe side by side. Each limit is a transaction of its own, in bounded batches; one that fails is logged and
-    passed over. Raises `BoxUnreachableError`.
-    """
-    total = dict.fromkeys(("expired", "lapsed", "timed_out", "withdrawn", "granted"), 0)
-    for row in (db or default()).fetch("SELECT limits.begin_pass() AS id"):
-        with _passed_over(f"limit number {row['id']}"):
-            _sweep_limit(row["id"], total, db)
-    for row in (db or default()).fetch("SELECT id, run_id FROM limits.ended_run ORDER BY id LIMIT %s", [_SWEEP_BATCH]):
-        with _passed_over(f"ended run {row['run_id']}"):
-            ended = _call("SELECT limits.withdraw_ended(%s) AS withdrawn", (row["id"],), db)
-            total["withdrawn"] += ended["withdrawn"]
-    _call("SELECT limits.end_pass()", (), db)
-    return Swept(**total)
-
-
-def next_wake(*, db: Database | None = None) -> int | None:
-    """Return the milliseconds until a sweep has something to do; none if nothing will ever be due."""
-    row = _call("SELECT limits.next_wake() AS wait", (), db)
-    wait: int | None = row["wait"]
-    return wait
-
-
-def prune(*, keep_days: int = rules.RETENTION_DAYS, batch: int = 1_000, db: Database | None = None) -> int:
-    """Delete slots that ended more than `keep_days` days ago, at most `batch`; return how many."""
-    deleted: int = _call("SELECT limits.prune(%s, %s) AS deleted", (keep_days, batch), db)["deleted"]
-    return deleted
-
-
 def join(kind: str, *, name: str, db: Database | None = None) -> int:
     """Enter the box as a process of `kind` "client" or "worker"; return its id.
 
@@ -336,27 +300,6 @@ def know_workflows(worker_id: int, workflows: Sequence[Workflow], *, db: Databas
 def check(*, db: Database | None = None) -> list[str]:
     """Return a sentence for each invariant that does not hold; none when all is well. Reads every live slot."""
     return [row["problem"] for row in (db or default()).fetch("SELECT limits.check_box() AS problem")]
-
-
-@contextmanager
-def _passed_over(what: str) -> Iterator[None]:
-    try:
-        yield
-    except (psycopg.Error, BoxBusyError) as error:
-        log.warning("%s is passed over by the sweep: %s", what, str(error).partition("\n")[0])
-
-
-def _sweep_limit(limit_id: int, total: dict[str, int], db: Database | None) -> None:
-    more = True
-    while more:
-        moved = _call(
-            "SELECT expired, lapsed, timed_out, withdrawn, granted, more FROM limits.sweep_limit(%s, %s)",
-            (limit_id, _SWEEP_BATCH),
-            db,
-        )
-        more = moved.pop("more")
-        for name, count in moved.items():
-            total[name] += count
 
 
 def _call(statement: LiteralString, parameters: tuple[Any, ...], db: Database | None) -> DictRow:

@@ -203,9 +203,20 @@ class Slot(models.Model):
         indexes = [
             # settle: what is due; the busy page by expiry; when a waiting run starts at the latest.
             models.Index(name="slot_due", fields=["limit", "state", "due_at"], condition=LIVE),
-            # Search by the start of a label or a run's id.
-            models.Index(name="slot_label", fields=["limit", "label"], condition=LIVE & Q(label__isnull=False)),
-            models.Index(name="slot_run", fields=["limit", "run_id"], condition=LIVE & Q(run_id__isnull=False)),
+            # Search by the start of a label or a run's id. The operators of these classes stand in no other index, so
+            # that no plan takes another one.
+            models.Index(
+                name="slot_label",
+                fields=["limit", "state", "label"],
+                opclasses=["int4_ops", "text_ops", "text_pattern_ops"],
+                condition=LIVE & Q(label__isnull=False),
+            ),
+            models.Index(
+                name="slot_run",
+                fields=["limit", "state", "run_id"],
+                opclasses=["int4_ops", "text_ops", "text_pattern_ops"],
+                condition=LIVE & Q(run_id__isnull=False),
+            ),
             # The slots of a run, live and ended; request: what became of the call's last slot.
             models.Index(name="slot_of_run", fields=["run_id", "key"], condition=Q(run_id__isnull=False)),
             # sweep: the queue places of a process that is gone.
@@ -238,7 +249,51 @@ class Change(models.Model):
         indexes = [
             # The latest changes of one limit.
             models.Index(name="change_limit", fields=["limit_name", "-id"]),
+            # minutes, capacity_changes, and the marks of a limit's history.
+            models.Index(name="change_kind", fields=["limit_name", "kind", "at"]),
         ]
+
+
+class History(models.Model):
+    """How a limit stood in a minute, or a quarter of an hour, in which anything moved; written by the sweep.
+
+    `busy`, `reserved` and `capacity` are those of the moment at which most slots were held, `waiting` is the highest,
+    `last_…` tells how it ended, which holds until the next row.
+    """
+
+    limit = models.ForeignKey(Limit, on_delete=models.PROTECT, db_constraint=False, db_index=False)
+    # Seconds: 60 or 900.
+    step = models.SmallIntegerField()
+    at = models.DateTimeField()
+    busy = models.IntegerField()
+    reserved = models.IntegerField()
+    capacity = models.IntegerField()
+    waiting = models.IntegerField()
+    # Taken back at max hold, and released by a person.
+    expired = models.IntegerField()
+    by_hand = models.IntegerField()
+    # Of the waits that ended, in milliseconds.
+    longest_wait = models.BigIntegerField(null=True)
+    last_busy = models.IntegerField()
+    last_reserved = models.IntegerField()
+    last_waiting = models.IntegerField()
+    last_capacity = models.IntegerField()
+
+    pk = models.CompositePrimaryKey("limit_id", "step", "at")
+
+    class Meta:
+        db_table = 'limits"."history'
+
+
+class HistoryMark(models.Model):
+    """How far the history of a limit reaches, and where it begins: `roll_up` goes on from there."""
+
+    limit = models.OneToOneField(Limit, on_delete=models.PROTECT, primary_key=True, db_constraint=False)
+    since = models.DateTimeField()
+    until = models.DateTimeField()
+
+    class Meta:
+        db_table = 'limits"."history_mark'
 
 
 class Box(models.Model):

@@ -39,6 +39,8 @@ def run(
     while not stop.is_set():
         try:
             swept = engine.sweep(db=db)
+            # Before anything is pruned: what history tells of it outlives it.
+            engine.roll_up(db=db)
             engine.prune(keep_days=keep_days, db=db)
             if failures:
                 log.warning("the sweep works again")

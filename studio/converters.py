@@ -1,5 +1,11 @@
 """How limit names, fields, runs and workflows are written in addresses."""
 
+from typing import Final
+from urllib.parse import quote
+
+_IN_PATH: Final = "!$&'()*+,;=/~:@"
+"""Signs that stand for themselves in a path."""
+
 
 class LimitNameConverter:
     """A limit's name in a path.
@@ -38,6 +44,11 @@ class TextConverter:
     def to_url(self, value: str) -> str:
         """Return the part of the path for the text."""
         return f"~{value}" if _only_dots(value.lstrip("~")) else value
+
+
+def run_path(run_id: str) -> str:
+    """Return what stands for a run in the address of its page, as `reverse` would write it."""
+    return quote(TextConverter().to_url(run_id), safe=_IN_PATH)
 
 
 class FieldConverter:

@@ -29,6 +29,7 @@ INSTALLED_APPS = [
 # From the outside in: headers reach every answer, the refusal of strangers comes before any work.
 MIDDLEWARE = [
     "studio.middleware.OneLinePerRequest",
+    "studio.middleware.Compressed",
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

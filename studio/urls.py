@@ -29,6 +29,7 @@ urlpatterns = [
     ),
     path("live/limits/", live.index, name="live-limits"),
     path("live/limits/<limit:name>/", live.detail, name="live-limit"),
+    path("live/limits/<limit:name>/history/", live.past, name="live-history"),
     path("live/limits/<limit:name>/fates/", live.fates, name="live-fates"),
     path("runs/", runs.index, name="runs"),
     path("runs/<text:run_id>/cancel/", runs.cancel, name="run-cancel"),

@@ -14,6 +14,7 @@ from limits.rules import DAY, HOUR, MINUTE, SECOND
 NOTHING: Final = "–"
 
 _NAME_MAX: Final = 40
+_MILLISECOND: Final = timedelta(milliseconds=1)
 
 # Kept as they are: a joiner between two signs beyond ASCII (emoji, Persian, Indic scripts), the tags of a flag.
 _JOINED: Final = re.compile(
@@ -33,6 +34,9 @@ def shortened(text: str) -> str:
 
 def unseen(text: str) -> Iterator[tuple[str, bool]]:
     """Cut a text into parts; true with those that stand for a sign that nobody would see: "<U+202E>"."""
+    if text.isascii() and text.isprintable():
+        yield text, False
+        return
     plain, kept = "", {at for found in _JOINED.finditer(text) for at in range(*found.span())}
     for at, sign in enumerate(text):
         if at in kept or not _is_unseen(sign):
@@ -46,13 +50,26 @@ def unseen(text: str) -> Iterator[tuple[str, bool]]:
 
 def milliseconds(start: datetime, end: datetime) -> int:
     """Return how long it is from `start` to `end`; 0 if `end` is earlier."""
-    return max(0, (end - start) // timedelta(milliseconds=1))
+    return max(0, (end - start) // _MILLISECOND)
 
 
 def duration_short(length: int) -> str:
     """Write a figure in its largest unit alone: "14s", "26m", "23h", "2d"."""
     size, letter = next((unit for unit in _UNITS if length >= unit[0]), _UNITS[-1])
     return f"{length // size}{letter}"
+
+
+def minute(at: datetime, now: datetime) -> str:
+    """Write an instant in UTC to the minute: "14:32 UTC" on the day of `now`, else "1 Dec 14:32 UTC"."""
+    at = at.astimezone(UTC)
+    same_day = at.date() == now.astimezone(UTC).date()
+    return f"{at:%H:%M} UTC" if same_day else f"{at.day} {at:%b} {at:%H:%M} UTC"
+
+
+def tick(at: datetime) -> str:
+    """Write an instant in UTC under an axis: "14:32", and "2 Dec" where a day begins."""
+    at = at.astimezone(UTC)
+    return f"{at:%H:%M}" if at.hour or at.minute else f"{at.day} {at:%b}"
 
 
 def clock_full(at: datetime) -> str:

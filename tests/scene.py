@@ -52,6 +52,7 @@ class _Scene:
             passed = at
             step()
         self.advance(round((NOW - passed) * 1_000))
+        engine.roll_up()
         return self.ids
 
     def plan_voice_calls(self) -> None:

@@ -12,6 +12,7 @@ from limits.errors import InvalidValueError
 from limits.pool import Database, default
 from limits.queries.values import Change, LimitState, Page, Pause, Setting
 
+# A lateral join looks an override up by its index; a plain one would compare each limit with every override.
 _LIMITS: Final = """
     SELECT l.*, limits.clock() AS now,
            c.value AS capacity_override, c.set_by AS capacity_by, c.set_at AS capacity_at,
@@ -29,8 +30,12 @@ _LIMITS: Final = """
                ORDER BY s.due_at LIMIT 1
            ) END AS next_expiry
     FROM limits.limit l
-    LEFT JOIN limits.override c ON c.limit_id = l.id AND c.field = 'capacity'
-    LEFT JOIN limits.override h ON h.limit_id = l.id AND h.field = 'max_hold'
+    LEFT JOIN LATERAL (
+        SELECT * FROM limits.override o WHERE o.limit_id = l.id AND o.field = 'capacity' LIMIT 1
+    ) c ON true
+    LEFT JOIN LATERAL (
+        SELECT * FROM limits.override o WHERE o.limit_id = l.id AND o.field = 'max_hold' LIMIT 1
+    ) h ON true
 """
 
 

@@ -109,22 +109,23 @@ _BY_EXPIRY: Final = """
 # What a search finds at most by its indexes; beyond that it walks the list and filters, which then finds enough soon.
 _FEW: Final = 1_000
 
+# `~>=~` and its like are what the two indexes of the search offer, and no other: whatever the plan, it is by them.
 _FOUND: Final = """
     (SELECT s.number, s.id FROM limits.slot s
-     WHERE s.limit_id = (SELECT w.id FROM wanted w) AND s.label >= %(q)s AND s.label <= %(q_end)s
-       AND s.state IS NOT DISTINCT FROM %(state)s AND s.ended_at IS NULL
-     ORDER BY s.label)
+     WHERE s.limit_id = (SELECT w.id FROM wanted w) AND s.state = %(state)s AND s.ended_at IS NULL
+       AND s.label ~>=~ %(q)s AND s.label ~<=~ %(q_end)s
+     ORDER BY s.label USING ~<~ LIMIT %(few)s + 1)
     UNION
     (SELECT s.number, s.id FROM limits.slot s
-     WHERE s.limit_id = (SELECT w.id FROM wanted w) AND s.run_id >= %(q)s AND s.run_id <= %(q_end)s
-       AND s.state IS NOT DISTINCT FROM %(state)s AND s.ended_at IS NULL
-     ORDER BY s.run_id)
+     WHERE s.limit_id = (SELECT w.id FROM wanted w) AND s.state = %(state)s AND s.ended_at IS NULL
+       AND s.run_id ~>=~ %(q)s AND s.run_id ~<=~ %(q_end)s
+     ORDER BY s.run_id USING ~<~ LIMIT %(few)s + 1)
     UNION
     (SELECT s.number, s.id FROM limits.slot s
      WHERE s.id BETWEEN %(id_from)s::uuid AND %(id_until)s::uuid
        AND s.limit_id IS NOT DISTINCT FROM (SELECT w.id FROM wanted w)
        AND s.state IS NOT DISTINCT FROM %(state)s
-     ORDER BY s.id)
+     ORDER BY s.id LIMIT %(few)s + 1)
 """
 
 _SEARCH_FEW: Final = """

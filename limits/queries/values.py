@@ -225,3 +225,64 @@ class Change:
     reason: str | None
     slot_id: str | None
     label: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """A stretch of history that ends now: `count` points, each the highest of its `step`."""
+
+    key: str
+    step: timedelta
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """How a limit stood in one step of a range, which begins at `at`.
+
+    `busy`, `reserved` and `capacity` are those of the moment at which most slots were held; `waiting` is the highest.
+    """
+
+    at: datetime
+    busy: int
+    reserved: int
+    waiting: int
+    capacity: int
+    expired: int = 0
+    """Slots taken back at max hold."""
+    by_hand: int = 0
+    """Slots that a person released."""
+    edits: int = 0
+    """Changes of the effective capacity."""
+    pauses: int = 0
+    resumes: int = 0
+
+    @property
+    def held(self) -> int:
+        """Slots that counted against the capacity."""
+        return self.busy + self.reserved
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """A limit's history over a range, oldest first; none in place of a point of which nothing is known."""
+
+    range: Range
+    points: list[Point | None]
+    starts: datetime
+    """Where the first point begins."""
+    begins: datetime
+    """Where the history of the limit begins."""
+    stopped: datetime | None
+    """Since when nobody has written the history down, though the limit has changed; none while all is well."""
+    longest_wait: int | None
+    """Of the waits that ended in the range, and the one of the queue's head, in milliseconds; none without a wait."""
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spark:
+    """How many slots were held in one step of a limit's last hour, of how many."""
+
+    held: int
+    capacity: int

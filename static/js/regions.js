@@ -104,7 +104,7 @@ function moves(shown, next) {
 
 // Without limit while something is open or selected; at most ten seconds while the pointer or the focus rests on a row.
 function aims(region, since = heldSince) {
-  if (document.querySelector("dialog[open], [data-open], details.menu[open]")) return true;
+  if (document.querySelector("dialog[open], #panel:not([hidden]), details.menu[open]")) return true;
   const selection = getSelection();
   if (selection && !selection.isCollapsed && region.contains(selection.anchorNode)) return true;
   if (since && Date.now() - since > HELD_MOST) return false;

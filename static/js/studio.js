@@ -7,4 +7,5 @@ import "./keys.js";
 import "./copying.js";
 import "./printing.js";
 import "./clock.js";
+import "./history.js";
 import "./live.js";

@@ -1,6 +1,7 @@
 """The pieces that pages are made of: figures, instants, bars, states. `{% load studio %}`."""
 
-from collections.abc import Iterable
+import html
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -15,9 +16,9 @@ from django.utils.translation import gettext, ngettext
 
 from limits import durations
 from limits import wording as words
-from limits.queries import Health, LimitState, Start
+from limits.queries import Health, LimitState, Spark, Start
 from limits.wording import Given, Sentence, Value
-from studio import bars, order, wording
+from studio import bars, charts, order, wording
 
 register = template.Library()
 
@@ -39,13 +40,22 @@ STATUS_ICONS: Final = {
     "failed": "cross",
     "cancelled": "crossed",
 }
+MARK_ICONS: Final = {
+    "edits": "down",
+    "pauses": "pause",
+    "resumes": "play",
+    "by_hand": "cross",
+    "expired": "ring",
+}
 SLOT_ICONS: Final = {"busy": "busy", "reserved": "reserved", "waiting": "hollow", "released": "ring"}
 """Any other state of a slot is an end without a release."""
+_UNSEEN: Final = {False: "{}", True: '<span class="unseen">{}</span>'}
 ICONS: Final = frozenset(
     {
         *HEALTH_ICONS.values(),
         *STATUS_ICONS.values(),
         *SLOT_ICONS.values(),
+        *MARK_ICONS.values(),
         *("warn", "arrow", "sort-up", "sort-down"),
     }
 )
@@ -108,22 +118,16 @@ def since(start: datetime | None, now: datetime, *, short: bool = False) -> str:
     if start is None:
         return wording.NOTHING
     said = (duration_short if short else duration)(wording.milliseconds(start, now))
-    return format_html(
-        '<span class="tick"{} data-since="{}">{}</span>',
-        SafeString(" data-short") if short else "",
-        wording.clock_machine(start),
-        said,
-    )
+    short_mark = " data-short" if short else ""
+    # By plain means, as with `instant`: figures and machine-readable instants need no escaping.
+    return SafeString(f'<span class="tick"{short_mark} data-since="{wording.clock_machine(start)}">{said}</span>')
 
 
 @register.simple_tag
 def left(end: datetime, now: datetime) -> str:
     """Write the time from now to `end` as a figure that ticks on in the browser."""
-    return format_html(
-        '<span class="tick" data-until="{}">{}</span>',
-        wording.clock_machine(end),
-        duration(wording.milliseconds(now, end)),
-    )
+    said = duration(wording.milliseconds(now, end))
+    return SafeString(f'<span class="tick" data-until="{wording.clock_machine(end)}">{said}</span>')
 
 
 @register.filter
@@ -143,12 +147,22 @@ def instant(at: datetime | None, now: datetime | None = None) -> str:
     """Write a `<time>` in UTC with the full instant as its tooltip; the day only if it is not `now`'s."""
     if at is None:
         return wording.NOTHING
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>',
-        wording.clock_machine(at),
-        wording.clock_full(at),
-        words.clock(at, now=now),
+    # A page of the queue has a hundred; figures and names of months need no escaping.
+    return SafeString(
+        f'<time datetime="{wording.clock_machine(at)}" title="{wording.clock_full(at)}">{words.clock(at, now=now)}</time>'
     )
+
+
+@register.simple_tag
+def minute(at: datetime, now: datetime) -> str:
+    """Write an instant in UTC to the minute; the day only if it is not `now`'s."""
+    return wording.minute(at, now)
+
+
+@register.filter
+def tick(at: datetime) -> str:
+    """Write an instant under an axis."""
+    return wording.tick(at)
 
 
 @register.filter
@@ -237,6 +251,12 @@ def slot_state(state: str) -> SafeString:
     return format_html("{}{}", icon(SLOT_ICONS.get(state, "crossed")), state.replace("_", " ").capitalize())
 
 
+@register.filter
+def mark_icon(kind: str) -> str:
+    """Return the shape of a mark in a limit's history."""
+    return MARK_ICONS[kind]
+
+
 @register.simple_tag
 def run_link(run_id: str) -> SafeString:
     """Write a run's id as the link to its page."""
@@ -315,11 +335,16 @@ def _occupancy(limit: LimitState) -> str:
     return f"{words.grouped(limit.busy)} busy{reserved} of {words.grouped(limit.capacity.effective)}{over}"
 
 
+@register.inclusion_tag("components/sparkline.html")
+def sparkline(sparks: Mapping[str, Sequence[Spark | None]], name: str) -> dict[str, Any]:
+    """Draw what was held in the last hour, if anything is known; with the highest for who does not see it."""
+    return {"spark": charts.sparkline(sparks.get(name, []))}
+
+
 @register.inclusion_tag("components/meter.html")
-def meter(start: datetime, end: datetime, now: datetime, tone: str = "calm") -> dict[str, Any]:
-    """Draw how much of the time from `start` to `end` has passed; tone "calm", "near" or "over"."""
+def meter(passed: int | str, tone: str = "calm") -> dict[str, Any]:
+    """Draw a meter of which `passed` pixels are filled (`bars.meter`); tone "calm", "near" or "over"."""
     width, height = bars.METER_SIZE
-    passed = bars.meter(passed=wording.milliseconds(start, now), total=wording.milliseconds(start, end))
     return {"width": width, "height": height, "passed": passed, "tone": tone}
 
 
@@ -343,12 +368,6 @@ def ident(text: str | None) -> str:
     return _isolated(text, "ident")
 
 
-@register.inclusion_tag("components/copy_button.html")
-def copy_button(text: str, place: str) -> dict[str, Any]:
-    """Write a button that copies a text as it is; `place` tells it apart from others on the page."""
-    return {"text": text, "place": place}
-
-
 @register.filter
 def visible(text: str) -> SafeString:
     """Write a text of many lines so that nothing in it hides or rearranges a line."""
@@ -356,12 +375,13 @@ def visible(text: str) -> SafeString:
 
 
 def _isolated(text: str | None, kind: str) -> str:
-    return format_html('<bdi class="mono {}">{}</bdi>', kind, _visible(text)) if text else wording.NOTHING
+    # Two hundred of them are on a page: nothing is formatted that is safe as it stands.
+    return SafeString(f'<bdi class="mono {kind}">{_visible(text)}</bdi>') if text else wording.NOTHING
 
 
 def _visible(text: str) -> SafeString:
-    parts = (('<span class="unseen">{}</span>' if unseen else "{}", part) for part, unseen in wording.unseen(text))
-    return mark_safe("".join(format_html(markup, part) for markup, part in parts))
+    # By plain means, for the same reason.
+    return SafeString("".join(_UNSEEN[unseen].format(html.escape(part)) for part, unseen in wording.unseen(text)))
 
 
 @register.inclusion_tag("components/provenance.html")

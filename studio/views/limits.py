@@ -15,7 +15,7 @@ from limits import engine, queries
 from limits.engine import Edited
 from limits.errors import ChangedMeanwhileError, InvalidValueError, UnknownLimitError
 from limits.queries import LimitState
-from studio import listing, outcomes, previews, sections, undoing
+from studio import history, listing, outcomes, previews, sections, undoing
 from studio.feed import mark
 from studio.forms import EditForm, ReasonForm, ResetForm
 from studio.previews import Preview
@@ -34,7 +34,9 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, name: str) -> HttpResponse:
     """Show one limit: who holds its slots, and who waits for one."""
-    return render(request, "limits/detail.html", detail_context(request, known(name)))
+    limit = known(name)
+    context = detail_context(request, limit) | {"history": history.section(limit, asked(request, "range"))}
+    return render(request, "limits/detail.html", context)
 
 
 def index_context(request: HttpRequest, everything: list[LimitState]) -> dict[str, Any]:
@@ -43,10 +45,12 @@ def index_context(request: HttpRequest, everything: list[LimitState]) -> dict[st
     found = listing.found(everything, q)
     chosen = listing.filter_of(asked(request, "show"))
     shown = listing.ordered([limit for limit in found if chosen.matches(limit)], sort)
+    page = listing.page(shown, request.GET.get("page"))
     return {
         **listing.summed_up(everything),
         "everything": everything,
-        "page": listing.page(shown, request.GET.get("page")),
+        "page": page,
+        "sparks": queries.sparklines([limit.name for limit in page]),
         "filters": listing.filter_links(found, chosen),
         "chosen": chosen,
         "heads": listing.column_heads(sort),

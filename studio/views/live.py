@@ -4,6 +4,7 @@ No browser takes one of these for the page itself, on the way back or from a cac
 """
 
 from collections.abc import Callable
+from hashlib import blake2b
 from typing import Any, Final
 
 from django.core.cache import cache
@@ -14,9 +15,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from limits import names, queries
-from studio import sentences
+from studio import history, sentences
 from studio.feed import mark
-from studio.views import known, limits
+from studio.views import asked, known, limits
 
 _FRESH: Final = 1
 """Seconds for which a drawing of one state serves everybody: clocks in it tick on in the browser."""
@@ -44,18 +45,31 @@ def detail(request: HttpRequest, name: str) -> HttpResponse:
 
 @never_cache
 @require_safe
+def past(request: HttpRequest, name: str) -> HttpResponse:
+    """Draw a limit's history for a page that is open already."""
+    limit = known(name)
+
+    def context() -> dict[str, Any]:
+        return {"limit": limit, "history": history.section(limit, asked(request, "range"))}
+
+    return _drawn(request, "limits/history.html#history", str(limit.revision), context)
+
+
+@never_cache
+@require_safe
 def fates(request: HttpRequest, name: str) -> HttpResponse:
     """Draw what became of slots that have just left the list: `?slot=<id>`, at most 20."""
     limit = known(name)
-    asked = [slot_id for slot_id in request.GET.getlist("slot")[:FATES_MAX] if names.is_slot_id(slot_id)]
-    slots = [slot for slot in map(queries.slot, asked) if slot is not None and slot.limit == name]
+    ids = [slot_id for slot_id in request.GET.getlist("slot")[:FATES_MAX] if names.is_slot_id(slot_id)]
+    slots = [slot for slot in map(queries.slot, ids) if slot is not None and slot.limit == name]
     ended = [(slot, sentences.how_it_ended(slot, limit.now)) for slot in slots]
     return HttpResponse(render_to_string("limits/fates.html", {"limit": limit, "ended": ended}))
 
 
 def _drawn(request: HttpRequest, template: str, state: str, context: Callable[[], dict[str, Any]]) -> HttpResponse:
     # Many screens ask for the same within a moment of each change.
-    key = f"{request.get_full_path()} {state} {get_language()}"
+    # Hashed: an address may hold what no key may.
+    key = blake2b(f"{request.get_full_path()} {state} {get_language()}".encode()).hexdigest()
     html = cache.get(key)
     if html is None:
         html = render_to_string(template, context(), request)

@@ -162,7 +162,7 @@ def test_the_longest_figures_keep_the_list_in_its_window(
     )
     declare(calls=(1, rules.MINUTE))
     page = open_page("/limits/")
-    for width in (1280, 940, 939, 840, 839, 800, 768, 767, 740, 720, 375, 320):
+    for width in (1280, 1024, 1023, 940, 939, 840, 839, 800, 768, 767, 740, 720, 375, 320):
         page.set_viewport_size({"width": width, "height": 800})
         assert not scrolls_sideways(page), width
         row, frame = (page.locator(part).first.bounding_box() for part in ("tbody tr", ".table-wrap"))

@@ -20,6 +20,7 @@ LIMITS = {
     "queue": engine.Declared(capacity=1, max_hold=HOUR),
     "other": engine.Declared(capacity=20, max_hold=HOUR),
     "brief": engine.Declared(capacity=20, max_hold=1),
+    "both": engine.Declared(capacity=1, max_hold=HOUR),
 }
 HELD, WAITING = 99_990, 1_000_000
 
@@ -60,7 +61,7 @@ def give_back(db: Database, slot: engine.Asked) -> None:
     assert engine.release(str(slot.slot_id), actor=ACTOR, db=db).released
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def boxes(server: Server) -> Iterator[Boxes]:
     """Lend a box with a page of slots in each list, and one with 100,000 held and 1,000,000 waiting."""
     both = Boxes(make_box(server, "test_cost_empty"), make_box(server, "test_cost_loaded"))
@@ -68,6 +69,8 @@ def boxes(server: Server) -> Iterator[Boxes]:
         load(db, "held", state="busy", count=held)
         load(db, "queue", state="busy", count=1)
         load(db, "queue", state="waiting", count=waiting)
+        load(db, "both", state="busy", count=PAGE_SIZE + 1)
+        load(db, "both", state="waiting", count=PAGE_SIZE + 1)
     yield both
     drop_box(server, both.empty, "test_cost_empty")
     drop_box(server, both.loaded, "test_cost_loaded")

@@ -98,8 +98,15 @@ def search(db: Database) -> None:
         queries.slots("queue", state="waiting", q=f"{q}-and-more", count=10, db=db)
 
 
+def search_elsewhere(db: Database) -> None:
+    """Look for what ten thousand have, but none in this state."""
+    for q in ("call-", "run-"):
+        queries.slots("held", state="waiting", q=q, db=db)
+        queries.slots("queue", state="busy", q=q, db=db)
+
+
 OPERATIONS = [
-    pair, ask_again, hand_on, withdraw, abandon, override, pause, sweep, prune, list_page, detail_page, search,
+    pair, ask_again, hand_on, withdraw, abandon, override, pause, sweep, prune, list_page, detail_page, search, search_elsewhere,
 ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from limits import engine, pool
+from limits import engine, housekeeping, pool
 from limits.rules import HOUR, MINUTE
 from tests.conftest import Clock
 from tests.engine.steps import OPERATOR, ask, confirm, counts, hold, release, state, wait
@@ -52,7 +52,7 @@ def test_reservations_that_end_together_lapse_in_one_pass_though_a_batch_takes_t
     declare: Declare, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F8, Q6: one raise granted them, so they end at one instant, which no batch may step over."""
-    monkeypatch.setattr(engine, "_SWEEP_BATCH", 2)
+    monkeypatch.setattr(housekeeping, "_SWEEP_BATCH", 2)
     declare(calls=(1, HOUR))
     hold("calls")
     for _ in range(5):

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from limits import engine, pool
+from limits import engine, housekeeping, pool
 from limits.errors import BoxBusyError
 from limits.rules import DAY, HOUR, MINUTE, SECOND
 from tests.aging import let_gone_vanish
@@ -54,7 +54,7 @@ def test_a_pass_works_in_batches_until_nothing_is_left(
     declare: Declare, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F8: more is due than fits one batch."""
-    monkeypatch.setattr(engine, "_SWEEP_BATCH", 4)
+    monkeypatch.setattr(housekeeping, "_SWEEP_BATCH", 4)
     declare(a=(30, HOUR))
     for _ in range(30):
         hold("a")
@@ -83,7 +83,7 @@ def test_nothing_that_falls_due_later_is_forgotten_after_a_full_batch(
     declare: Declare, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F8: the bound of what is due next is right at each batch's end."""
-    monkeypatch.setattr(engine, "_SWEEP_BATCH", 2)
+    monkeypatch.setattr(housekeeping, "_SWEEP_BATCH", 2)
     declare(a=(6, HOUR))
     for _ in range(6):
         hold("a")
@@ -177,7 +177,7 @@ def test_slots_that_cannot_be_settled_do_not_stretch_a_backlog(
     declare: Declare, clock: Clock, box: pool.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F8: with one bad slot among more than a batch, the same pass settles all the others."""
-    monkeypatch.setattr(engine, "_SWEEP_BATCH", 5)
+    monkeypatch.setattr(housekeeping, "_SWEEP_BATCH", 5)
     declare(a=(20, HOUR))
     hold("a", label="bad")
     for _ in range(19):
@@ -194,7 +194,7 @@ def test_a_backlog_of_slots_that_failed_is_settled_to_the_last(
     declare: Declare, clock: Clock, box: pool.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F8: they lie before the limit's bound, in more than one batch, and none is forgotten."""
-    monkeypatch.setattr(engine, "_SWEEP_BATCH", 5)
+    monkeypatch.setattr(housekeeping, "_SWEEP_BATCH", 5)
     declare(a=(20, HOUR))
     for _ in range(20):
         hold("a")

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from limits import engine, pool
+from limits import engine, housekeeping, pool
 from limits.errors import ProcessGoneError
 from limits.rules import HOUR, MINUTE
 from tests.aging import let_gone_vanish, let_server_age
@@ -162,7 +162,7 @@ def test_many_vanished_places_go_in_several_batches(
     declare: Declare, box: pool.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Q7, F8: all in one pass."""
-    monkeypatch.setattr(engine, "_SWEEP_BATCH", 3)
+    monkeypatch.setattr(housekeeping, "_SWEEP_BATCH", 3)
     declare(a=(1, HOUR), b=(1, HOUR))
     hold("a"), hold("b")
     with client(box) as process:

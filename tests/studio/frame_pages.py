@@ -1,6 +1,6 @@
 """Addresses that go wrong in every way a page can, for the tests of the frame."""
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_POST
@@ -28,9 +28,14 @@ def page(request: HttpRequest) -> HttpResponse:
     return render(request, "base.html")
 
 
+def lines(request: HttpRequest) -> StreamingHttpResponse:
+    return StreamingHttpResponse((f"line {number}\n" for number in range(1_000)), content_type="text/plain")
+
+
 urlpatterns = [
     *urlpatterns,
     path("fault/<str:kind>/", fault),
     path("page/", page),
+    path("lines/", lines),
     path("act/", require_POST(page)),
 ]

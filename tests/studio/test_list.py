@@ -212,10 +212,10 @@ def test_a_printed_page_says_of_which_day_its_numbers_are(studio: Client, busy_b
     assert re.fullmatch(rf"Data as of {found.now.day} {found.now:%b %Y}, \d\d:\d\d:\d\d UTC", day)
 
 
-def test_the_list_costs_one_query(studio: Client, busy_box: None, statements: list[str]) -> None:
-    """S1: one read for all limits, so the numbers of a page are of one moment."""
+def test_the_list_costs_two_queries(studio: Client, busy_box: None, statements: list[str]) -> None:
+    """S1: one read for all limits, so the numbers of a page are of one moment; one for their last hours."""
     studio.get("/limits/")
-    assert len(statements) == 1
+    assert len(statements) == 2
 
 
 def test_many_limits_come_in_pages_and_odd_numbers_lead_to_the_nearest(
