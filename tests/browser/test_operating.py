@@ -26,9 +26,9 @@ def states(ids: list[str]) -> list[str]:
     return [slot.state for slot in map(queries.slot, ids) if slot]
 
 
-def notice(page: Page) -> str:
-    """Return what came of an action: a toast with scripts, else a notice of the page."""
-    return page.locator(".messages .notice p, .toast p").last.inner_text()
+def told(page: Page, text: str) -> None:
+    """Wait until what came of an action is told: by a toast with scripts, else by a notice of the page."""
+    expect(page.locator(".messages .notice p, .toast p").last).to_contain_text(text)
 
 
 def test_from_the_list_to_a_limit_by_search_and_filter(
@@ -43,7 +43,7 @@ def test_from_the_list_to_a_limit_by_search_and_filter(
     assert rows.count() == 1
     page.get_by_role("link", name="partner-api").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("partner-api")
-    assert "A slot is past its max hold" in page.locator(".notice-over").inner_text()
+    assert "A slot is past its max hold" in page.locator(".notice-over:visible").inner_text()
     page.go_back()
     expect(page).to_have_url("/limits/?show=over")
     assert rows.count() == 1
@@ -90,7 +90,7 @@ def test_a_stuck_slot_is_released_and_the_next_run_has_it(open_page: Open, decla
     page.get_by_role("link", name="Release… r0").click()
     page.get_by_label("Reason").fill("the provider lost it")
     page.get_by_role("button", name="Release slot").click()
-    assert notice(page) == "Released r0. run_1 gets the slot."
+    told(page, "Released r0. run_1 gets the slot.")
     assert states(ids) == ["released", "reserved", "waiting"]
     page.reload()
     assert page.locator(".messages").count() == 0
@@ -118,11 +118,11 @@ def test_a_slot_released_by_somebody_else_says_so_kindly(open_page: Open, declar
     page = open_page(f"/limits/calls/slots/{ids[0]}/release/", scripts=scripts)
     engine.release(ids[0], actor=ANA)
     page.get_by_role("button", name="Release slot").click()
-    assert notice(page).startswith("Nothing changed. That slot was already free (released ")
+    told(page, "Nothing changed. That slot was already free (released ")
     assert states(ids) == ["released", "busy", "reserved"]
     page.goto(f"/limits/calls/slots/{ids[0]}/release/")
     expect(page.get_by_role("heading", level=1)).to_have_text("This slot is already free")
-    assert "ana@example.com released it at" in page.locator(".panel").inner_text()
+    expect(page.locator(".panel")).to_contain_text("ana@example.com released it at")
     page.get_by_role("link", name="Close").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("calls")
 
@@ -147,8 +147,8 @@ def test_an_edit_with_an_error_is_mended_previewed_and_saved(open_page: Open, de
     expect(page.locator("#preview")).to_contain_text("Starts 3 of 4 waiting runs at once.")
     expect(page.locator("#preview")).to_contain_text("2 busy slots keep their expiry")
     page.get_by_role("button", name="Save changes").click()
-    assert notice(page) == "Capacity is now 5. Max hold is now 2h for new slots. 3 runs started."
-    assert "Capacity 5, override by " in page.locator(".provenance").inner_text()
+    told(page, "Capacity is now 5. Max hold is now 2h for new slots. 3 runs started.")
+    expect(page.locator(".provenance")).to_contain_text("Capacity 5, override by ")
 
 
 def test_the_focus_goes_to_what_is_wrong_on_every_small_page(open_page: Open, declare: Declare, scripts: bool) -> None:
@@ -177,7 +177,7 @@ def test_the_focus_goes_to_what_is_wrong_on_every_small_page(open_page: Open, de
     expect(page.locator(":focus")).to_contain_text("3 held slots must finish before the next run starts")
     expect(page.locator(":focus")).to_have_role("alert")
     page.get_by_role("button", name="Reset to declared (1)").click()
-    assert notice(page) == "Capacity follows the config again: 1."
+    told(page, "Capacity follows the config again: 1.")
 
 
 def test_a_warned_save_needs_a_second_yes(open_page: Open, declare: Declare, scripts: bool) -> None:
@@ -193,8 +193,8 @@ def test_a_warned_save_needs_a_second_yes(open_page: Open, declare: Declare, scr
     assert limit is not None
     assert not limit.overridden
     page.get_by_role("button", name="Save anyway: capacity 1").click()
-    assert notice(page) == "Capacity is now 1."
-    assert "Over by 2" in page.locator(".limit-head").inner_text()
+    told(page, "Capacity is now 1.")
+    expect(page.locator(".limit-head")).to_contain_text("Over by 2")
 
 
 def test_two_editors_at_once_and_the_second_decides(open_page: Open, declare: Declare, scripts: bool) -> None:
@@ -214,7 +214,7 @@ def test_two_editors_at_once_and_the_second_decides(open_page: Open, declare: De
     expect(ben.get_by_label("Capacity")).to_have_value("30")
     assert "Override 25 by" in ben.locator("#capacity-side").inner_text()
     ben.get_by_role("button", name="Save changes").click()
-    assert notice(ben) == "Capacity is now 30."
+    told(ben, "Capacity is now 30.")
 
 
 def test_an_override_is_reset_from_the_form(open_page: Open, declare: Declare, scripts: bool) -> None:
@@ -223,7 +223,7 @@ def test_an_override_is_reset_from_the_form(open_page: Open, declare: Declare, s
     engine.edit("calls", actor=ANA, capacity=30)
     page = open_page("/limits/calls/edit/", scripts=scripts)
     page.get_by_role("button", name="Reset to declared (20)").click()
-    assert notice(page) == "Capacity follows the config again: 20."
+    told(page, "Capacity follows the config again: 20.")
 
 
 def test_a_limit_is_paused_and_resumed(open_page: Open, declare: Declare, scripts: bool) -> None:
@@ -234,14 +234,14 @@ def test_a_limit_is_paused_and_resumed(open_page: Open, declare: Declare, script
     page.get_by_role("link", name="Pause…").click()
     page.get_by_label("Reason").fill("provider outage")
     page.get_by_role("button", name="Pause limit").click()
-    assert notice(page) == "calls is paused. No slot is handed out until it is resumed."
-    assert ": provider outage." in page.locator(".sentence").inner_text()
-    assert "Paused, 1 finishing" in page.locator(".limit-head").inner_text()
+    told(page, "calls is paused. No slot is handed out until it is resumed.")
+    expect(page.locator(".sentence")).to_contain_text(": provider outage.")
+    expect(page.locator(".limit-head")).to_contain_text("Paused, 1 finishing")
     engine.request("calls", key="late")
     page.get_by_role("link", name="Resume…").click()
-    assert "1 waiting run starts at once." in page.locator(".panel").inner_text()
+    expect(page.locator(".panel")).to_contain_text("1 waiting run starts at once.")
     page.get_by_role("button", name="Resume limit").click()
-    assert notice(page) == "calls hands out slots again. 1 run started."
+    told(page, "calls hands out slots again. 1 run started.")
 
 
 def test_a_queue_of_many_is_walked_page_by_page(open_page: Open, declare: Declare, scripts: bool) -> None:
