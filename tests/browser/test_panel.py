@@ -163,8 +163,8 @@ def test_an_undo_after_somebody_elses_change_says_so_and_stays(open_page: Open, 
     expect(page.locator(".toast")).to_have_count(1)
     engine.edit("calls", actor=ANA, capacity=7)
     page.get_by_role("button", name="Undo").click()
-    expect(page.locator(".toast.notice-error p")).to_have_text("Not undone: capacity changed since, it is 7 now.")
-    expect(page.locator("#warned")).to_have_text("Not undone: capacity changed since, it is 7 now.")
+    expect(page.locator(".toast.notice-error p")).to_have_text("Not undone: the capacity changed since, it is 7 now.")
+    expect(page.locator("#warned")).to_have_text("Not undone: the capacity changed since, it is 7 now.")
     page.get_by_role("button", name="Dismiss").click()
     expect(page.locator(".toast")).to_have_count(0)
 

@@ -77,7 +77,7 @@ def test_what_somebody_else_changed_since_stays(studio: Client, declare: Declare
     token = offered(studio, save(studio, capacity="30", max_hold="2h"))
     engine.edit("calls", actor=BEN, capacity=25)
     said = pressed(studio, token)
-    assert "Not undone: capacity changed since, it is 25 now." in said
+    assert "Not undone: the capacity changed since, it is 25 now." in said
     assert "Max hold is 45m again, as declared." in said
     assert (calls().capacity.override, calls().max_hold.override) == (25, None)
 
