@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from limits.queries import LimitState, Pause, Setting
 from studio import bars
-from studio.templatetags.studio import bar as rendered
+from studio.templatetags.drawings import bar as rendered
 
 SIZES = ("list", "detail")
 CAPACITIES = (1, 20, 24, 25, 100_000)

@@ -51,8 +51,8 @@ def test_a_raise_that_stays_below_what_is_held_starts_nothing_and_is_no_warning(
     """O2: new grants only while held is below the capacity."""
     found = previews.capacity(limit(10, busy=14, waiting=3), 12, ahead(minutes=19))
     assert said(found) == [
-        "10 to 12. Nothing is taken back. 3 busy slots must finish before the next run starts;"
-        " by 14:51:23 UTC at the latest."
+        "10 to 12. Nothing is taken back. 3 busy slots must finish before the next run starts."
+        " That is by 14:51:23 UTC at the latest."
     ]
     assert not found[0].warning
 
@@ -76,8 +76,8 @@ def test_lowering_below_what_is_held_warns_and_counts_one_more_than_it_is_over()
     """O2: handed out is only below capacity, so 20 of 15 must become 14."""
     found = previews.capacity(limit(20, busy=20, waiting=7), 15, ahead(minutes=19))
     assert said(found) == [
-        "20 to 15. Nothing is taken back. 6 busy slots must finish before the next run starts;"
-        " by 14:51:23 UTC at the latest."
+        "20 to 15. Nothing is taken back. 6 busy slots must finish before the next run starts."
+        " That is by 14:51:23 UTC at the latest."
     ]
     assert found[0].warning
 
