@@ -48,11 +48,20 @@ class Watch:
     """What one screen shows, and how far it has been told."""
 
     language: str
-    listing: bool
-    """Whether it shows the list: its summary and the rows of `names`. Else it shows the pages of `names`."""
+    part: str
+    """What is drawn of each of `names`: its "row" in the list, the "head" of its page, or "" where none is shown."""
     names: frozenset[str]
     version: int = 0
     news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def listing(self) -> bool:
+        """Whether it shows the list, and with it the summary."""
+        return self.part == "row"
+
+    def keys(self, names: Iterable[str]) -> list[str]:
+        """Return the keys of its pieces that a change of these limits draws anew."""
+        return [*(["summary"] if self.listing else []), *(f"{self.part} {name}" for name in names if self.part)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +132,7 @@ class Feed:
         watch.version = self.version
         watch.news.clear()
         shown = [name for name in changed if name in watch.names]
-        wanted = ["summary"] if watch.listing and changed else []
-        wanted += [_key(watch.listing, name) for name in shown]
+        wanted = watch.keys(shown) if changed else []
         pieces = [self.pieces[key, watch.language] for key in wanted if (key, watch.language) in self.pieces]
         return pieces, shown, len(shown) < len(changed)
 
@@ -132,11 +140,7 @@ class Feed:
         away = False
         while True:
             began = time.monotonic()
-            wanted = frozenset(
-                (key, watch.language)
-                for watch in self._watches
-                for key in (*(["summary"] if watch.listing else []), *(_key(watch.listing, n) for n in watch.names))
-            )
+            wanted = frozenset((key, watch.language) for watch in self._watches for key in watch.keys(watch.names))
             try:
                 look = await asyncio.to_thread(self._look, wanted, began)
             except LimitsError as error:
@@ -189,10 +193,6 @@ class Feed:
             changed=frozenset(changed),
             pieces=_draw(limits, changed, wanted) if changed else {},
         )
-
-
-def _key(listing: bool, name: str) -> str:
-    return f"{'row' if listing else 'head'} {name}"
 
 
 def _revision(limit: LimitState | None) -> int | None:

@@ -42,8 +42,9 @@ class NoSuchSocket(AsyncWebsocketConsumer):  # type: ignore[misc]
 class ScreenSocket(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
     """Tell one screen what changed.
 
-    The address says what it shows: `?list` or `?limit=<name>`, any number of them; `lang`; `mark`, the state it was
-    drawn from. A screen of the list tells the names of its rows: `{"show": [<name>, …]}`.
+    The address says what it shows: `?list`, `?limit=<name>`, or `?watch=<name>` any number of times for a page that
+    is no limit's own; `lang`; `mark`, the state it was drawn from. A screen of the list tells the names of its rows:
+    `{"show": [<name>, …]}`.
     """
 
     watch: Watch | None = None
@@ -53,14 +54,14 @@ class ScreenSocket(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
         """Accept first: a browser learns of a refusal's reason only by the code that closes an open socket."""
         await self.accept()
         asked = parse_qs(self.scope["query_string"].decode("ascii", "replace"), keep_blank_values=True)
-        limits = asked.get("limit", [])
+        limits = asked.get("limit", []) + asked.get("watch", [])
         language = asked.get("lang", [""])[0]
         if len(limits) > UNPAGED_MAX or not all(map(names.is_limit_name, limits)):
             await self.close(BAD_REQUEST)
             return
         self.watch = Watch(
             language=language if language in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE,
-            listing="list" in asked,
+            part="row" if "list" in asked else "head" if "limit" in asked else "",
             names=frozenset(limits),
         )
         try:

@@ -9,13 +9,13 @@ const POLL_AFTER = 30_000;
 const POLL_EVERY = 15_000;
 const STALE_AFTER = 45_000;
 const RETRY_MOST = 15_000;
-const CLOCKS_EVERY = 30_000; // What time alone changes is drawn anew so often.
 const GAP = 500; // Between two fetches: never more than two a second.
 const GAP_MOST = 5_000; // A fetch that slept along with its laptop took hours, and is no measure.
 const SAY_EVERY = 10_000;
 const BAD_REQUEST = 4400;
 
 const page = document.body.dataset;
+const REDRAWN_EVERY = Number(page.every ?? 30) * 1000; // What no message tells, like the passing of time, is drawn so often.
 const mark = document.getElementById("live");
 const button = document.getElementById("hold");
 const banner = document.getElementById("stale");
@@ -90,7 +90,8 @@ function open() {
   const url = new URL("/ws/studio/", location.href);
   url.protocol = location.protocol === "https:" ? "wss:" : "ws:";
   if (page.list !== undefined) url.searchParams.set("list", "");
-  for (const limit of (page.limit ?? "").split(" ").filter(Boolean)) url.searchParams.append("limit", limit);
+  if (page.limit) url.searchParams.set("limit", page.limit);
+  for (const limit of (page.watch ?? "").split(" ").filter(Boolean)) url.searchParams.append("watch", limit);
   url.searchParams.set("lang", document.documentElement.lang);
   if (page.mark) url.searchParams.set("mark", page.mark);
   const opened = new WebSocket(url);
@@ -273,7 +274,7 @@ function beat() {
   if (downSince && at - downSince > POLL_AFTER && at - fetched > POLL_EVERY) refresh();
   if (!pausedAt) {
     const ranOut = tick();
-    if (ranOut || at - fetched > CLOCKS_EVERY) refresh();
+    if (ranOut || at - fetched > REDRAWN_EVERY) refresh();
     sayState();
   }
   regions.release();

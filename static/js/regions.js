@@ -141,7 +141,7 @@ function swap(target, html) {
 // Who stood on a row that went stands on the next one's button, else on the list's heading.
 function refocus(region, id, after) {
   const same = id && document.getElementById(id);
-  const next = after.map((row) => document.getElementById(row)?.querySelector("a.button, button, a")).find(Boolean);
+  const next = after.map((row) => document.getElementById(row)?.querySelector(".c-action a, a.row-link, a")).find(Boolean);
   (same || next || region.querySelector("[tabindex='-1']") || document.getElementById("content")).focus();
 }
 

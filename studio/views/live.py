@@ -17,11 +17,13 @@ from django.views.decorators.http import require_safe
 from limits import names, queries
 from studio import history, sentences
 from studio.feed import mark
-from studio.views import asked, known, limits
+from studio.views import asked, known, limits, runs
 
 _FRESH: Final = 1
 """Seconds for which a drawing of one state serves everybody: clocks in it tick on in the browser."""
 FATES_MAX: Final = 20
+# Messages are for the page that somebody opens, and are gone once they were written.
+_UNSAID: Final[dict[str, Any]] = {"messages": []}
 
 
 @never_cache
@@ -64,6 +66,20 @@ def fates(request: HttpRequest, name: str) -> HttpResponse:
     slots = [slot for slot in map(queries.slot, ids) if slot is not None and slot.limit == name]
     ended = [(slot, sentences.how_it_ended(slot, limit.now)) for slot in slots]
     return HttpResponse(render_to_string("limits/fates.html", {"limit": limit, "ended": ended}))
+
+
+@never_cache
+@require_safe
+def run_index(request: HttpRequest) -> HttpResponse:
+    """Draw the list of runs for a page that is open already."""
+    return _drawn(request, "runs/index.html", "", lambda: runs.index_context(request) | _UNSAID)
+
+
+@never_cache
+@require_safe
+def run_detail(request: HttpRequest, run_id: str) -> HttpResponse:
+    """Draw a run for a page that is open already."""
+    return _drawn(request, "runs/detail.html", "", lambda: runs.detail_context(run_id) | _UNSAID)
 
 
 def _drawn(request: HttpRequest, template: str, state: str, context: Callable[[], dict[str, Any]]) -> HttpResponse:

@@ -1,9 +1,12 @@
 """Runs: the list, one run, and how an operator cancels one."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -24,6 +27,17 @@ from studio.wording import shortened
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
     """Show the runs, newest first, as filtered by the address."""
+    return render(request, "runs/index.html", index_context(request))
+
+
+@require_safe
+def detail(request: HttpRequest, run_id: str) -> HttpResponse:
+    """Show one run: what it does, waits for and holds, what went in and what came out."""
+    return render(request, "runs/detail.html", detail_context(run_id))
+
+
+def index_context(request: HttpRequest) -> dict[str, Any]:
+    """Return what the list of runs is drawn from; raises `BadRequest` for an address that makes no sense."""
     status, workflow, waiting = (asked(request, key) for key in ("status", "workflow", "waiting"))
     after = request.GET.get("after") or None
     if waiting not in ("", "1"):
@@ -34,7 +48,7 @@ def index(request: HttpRequest) -> HttpResponse:
         raise BadRequest(str(error)) from error
     limits = queries.limits()
     now = limits[0].now if limits else timezone.now()
-    context = {
+    return {
         "page": page,
         "rows": [running.RunLine(row=row, now=now) for row in page.items],
         "none": running.none(status, workflow, waiting=bool(waiting)),
@@ -46,23 +60,23 @@ def index(request: HttpRequest) -> HttpResponse:
         "later": after is not None,
         "now": now,
     }
-    return render(request, "runs/index.html", context)
 
 
-@require_safe
-def detail(request: HttpRequest, run_id: str) -> HttpResponse:
-    """Show one run: what it does, waits for and holds, what went in and what came out."""
+def detail_context(run_id: str) -> dict[str, Any]:
+    """Return what a run's page is drawn from; raises `Http404` for a run that nobody knows."""
     run = _known(run_id)
-    context = {
+    slots = running.slots(run)
+    return {
         "run": run,
         "line": running.RunLine(row=run.row, now=run.now),
         "steps": running.steps(run),
-        "slots": running.slots(run),
+        "slots": slots,
+        "limits": sorted({line.slot.limit for line in slots if line.slot.ended_at is None}),
+        "here": reverse("run", args=[run_id]),
         "input": running.pretty(run.input),
         "output": running.pretty(run.output),
         "now": run.now,
     }
-    return render(request, "runs/detail.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -7,10 +7,12 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from limits import engine, pool, rules
+from limits import engine, pool, queries, rules
+from tests import scene_runs
 from tests.browser.conftest import Open
 from tests.conftest import Clock
 from tests.scene import ANA
+from tests.studio.runs import turn
 
 M = rules.MINUTE
 
@@ -168,7 +170,7 @@ def test_a_text_stays_selected_through_changes(open_page: Open, declare: Declare
     declare(calls=(12, 45 * M))
     slot = ask("calls", "selected")
     page = live(open_page("/limits/calls/"))
-    label = page.locator(f"#slot-{slot} .c-label .label")
+    label = page.locator(f"#slot-{slot} .c-label > .label")
     label.evaluate("element => getSelection().selectAllChildren(element)")
     for number in range(10):
         ask("calls", f"more{number}")
@@ -209,7 +211,7 @@ def test_what_time_alone_changes_shows(open_page: Open, declare: Declare, clock:
     ask("calls", "kept")
     page = live(open_page("/limits/calls/"))
     clock.advance(2 * M)
-    expect(page.locator("#head")).to_contain_text("A slot is past its max hold")
+    expect(page.locator("#head")).to_contain_text("A slot is past its max hold", timeout=15_000)
 
 
 @pytest.mark.parametrize("path", ["/limits/", "/limits/calls/"])
@@ -234,3 +236,19 @@ def test_a_dropped_message_is_made_good_by_the_next_tick(open_page: Open, declar
     ask("calls")
     figure = page.locator("#limit-calls .c-busy b" if path == "/limits/" else ".figures dd b").first
     expect(figure).to_have_text("1", timeout=12_000)
+
+
+def test_a_runs_page_follows_its_steps_and_its_place_in_the_queue(
+    open_page: Open, with_runs: dict[str, str], box: pool.Database
+) -> None:
+    """S3: why it waits, live; and its end."""
+    page = live(open_page(f"/runs/{scene_runs.WAITING}/"))
+    expect(page.locator("#steps")).to_contain_text("Position 9 in the queue of voice-calls")
+    first = queries.slots("voice-calls", state="waiting").items[0]
+    engine.withdraw(first.id, actor=ANA)
+    expect(page.locator("#steps")).to_contain_text("Position 8 in the queue of voice-calls")
+    page = live(open_page("/runs/"))
+    expect(page.locator("#runs")).to_contain_text(scene_runs.WAITING)
+    turn(box, scene_runs.WAITING, "CANCELLED")
+    row = page.locator(f"#run-{scene_runs.WAITING}")
+    expect(row.locator(".c-status")).to_have_text("Cancelled", timeout=10_000)
