@@ -72,14 +72,14 @@ def fates(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def run_index(request: HttpRequest) -> HttpResponse:
     """Draw the list of runs for a page that is open already."""
-    return _drawn(request, "runs/index.html", "", lambda: runs.index_context(request) | _UNSAID)
+    return HttpResponse(render_to_string("runs/index.html", runs.index_context(request) | _UNSAID, request))
 
 
 @never_cache
 @require_safe
 def run_detail(request: HttpRequest, run_id: str) -> HttpResponse:
     """Draw a run for a page that is open already."""
-    return _drawn(request, "runs/detail.html", "", lambda: runs.detail_context(run_id) | _UNSAID)
+    return HttpResponse(render_to_string("runs/detail.html", runs.detail_context(run_id) | _UNSAID, request))
 
 
 def _drawn(request: HttpRequest, template: str, state: str, context: Callable[[], dict[str, Any]]) -> HttpResponse:
