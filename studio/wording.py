@@ -6,7 +6,8 @@ Durations come in as whole milliseconds; `limits.durations` writes those that ar
 import re
 import unicodedata
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 from django.utils.formats import date_format, number_format
@@ -49,9 +50,6 @@ def shortened(text: str) -> str:
 
 def unseen(text: str) -> Iterator[tuple[str, bool]]:
     """Cut a text into parts; true with those that stand for a sign that nobody would see: "<U+202E>"."""
-    if text.isascii() and text.isprintable():
-        yield text, False
-        return
     plain, kept = "", {at for found in _JOINED.finditer(text) for at in range(*found.span())}
     for at, sign in enumerate(text):
         if at in kept or not _is_unseen(sign):
@@ -78,13 +76,13 @@ def minute(at: datetime, now: datetime) -> str:
     """Write an instant in UTC to the minute: "14:32 UTC" on the day of `now`, else "1 Dec 14:32 UTC"."""
     at = at.astimezone(UTC)
     same_day = at.date() == now.astimezone(UTC).date()
-    return f"{at:%H:%M} UTC" if same_day else f"{date_format(at, 'j b')} {at:%H:%M} UTC"
+    return f"{at:%H:%M} UTC" if same_day else f"{_day(at.date(), 'MONTH_DAY_FORMAT', get_language())} {at:%H:%M} UTC"
 
 
 def tick(at: datetime) -> str:
     """Write an instant in UTC under an axis: "14:32", and "2 Dec" where a day begins."""
     at = at.astimezone(UTC)
-    return f"{at:%H:%M}" if at.hour or at.minute else date_format(at, "j b")
+    return f"{at:%H:%M}" if at.hour or at.minute else _day(at.date(), "MONTH_DAY_FORMAT", get_language())
 
 
 def words(length: int) -> str:
@@ -107,20 +105,28 @@ def clock(at: datetime, *, now: datetime | None = None) -> str:
     """Write an instant in UTC: "14:32:08 UTC" on the day of `now`, else "1 Dec 14:32 UTC"."""
     at, now = at.astimezone(UTC), now.astimezone(UTC) if now else None
     if now is not None and at.date() == now.date():
-        return f"{date_format(at, 'TIME_FORMAT')} UTC"
-    if now is not None and at.year != now.year:
-        return f"{date_format(at, 'DATE_FORMAT')} {at:%H:%M} UTC"
-    return f"{date_format(at, 'SHORT_DATETIME_FORMAT')} UTC"
+        return f"{at:%H:%M:%S} UTC"
+    day = _day(
+        at.date(), "DATE_FORMAT" if now is not None and at.year != now.year else "MONTH_DAY_FORMAT", get_language()
+    )
+    return f"{day} {at:%H:%M} UTC"
 
 
 def clock_full(at: datetime) -> str:
     """Write an instant in UTC with all its parts: "2 Dec 2026, 14:32:08 UTC"."""
-    return f"{date_format(at.astimezone(UTC), 'DATETIME_FORMAT')} UTC"
+    at = at.astimezone(UTC)
+    return f"{_day(at.date(), 'DATE_FORMAT', get_language())}, {at:%H:%M:%S} UTC"
 
 
 def clock_machine(at: datetime) -> str:
     """Write an instant for programs: "2026-12-02T14:32:08.250Z"."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@lru_cache(maxsize=1_000)
+def _day(day: date, form: str, language: str | None) -> str:
+    # A page has hundreds of instants, and nearly all of them on a day or two.
+    return date_format(day, form)
 
 
 def _is_unseen(sign: str) -> bool:

@@ -61,7 +61,8 @@ class Stencil(template.Node):
                     stencils[shape] = self.nodelist.render(context).split(_MARK)
             filled = stencils[shape].copy()
             # Markup and names of texts by turns.
-            filled[1::2] = [_escaped(getattr(row, name)) for name in filled[1::2]]
+            texts = {name: _escaped(getattr(row, name)) for name in {*filled[1::2]}}
+            filled[1::2] = [texts[name] for name in filled[1::2]]
             written += filled
         return SafeString("".join(written))
 

@@ -362,6 +362,8 @@ def _isolated(text: str | None, kind: str) -> str:
 
 def _visible(text: str) -> SafeString:
     # By plain means, for the same reason.
+    if text.isascii() and text.isprintable():
+        return SafeString(html.escape(text))
     return SafeString("".join(_UNSEEN[unseen].format(html.escape(part)) for part, unseen in wording.unseen(text)))
 
 

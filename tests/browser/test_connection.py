@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, Playwright, Route, expect
 
 from limits import engine, pool, rules
 from tests.chromium import launch_arguments
+from tests.conftest import Clock
 from tests.scene import ANA
 from tests.studio_process import Studio
 
@@ -223,3 +224,68 @@ def test_a_storm_of_grants_reaches_a_page_in_drops(page: Page, own_studio: Studi
     assert [task for task in page.evaluate("window.long") if task > 100] == []
     ask("calls", "the last")
     expect(page.locator("#busy tbody")).to_contain_text("the last")
+
+
+def test_a_page_that_stays_open_asks_seldom(page: Page, declare: Declare, clock: Clock) -> None:
+    """S2, case 65: thirty days are longer than a browser's timer can count; nothing fires at once, or in a loop."""
+    declare(calls=(3, 30 * rules.DAY))
+    for _ in range(3):
+        ask("calls")
+    engine.request("calls", key="waits", timeout=30 * rules.DAY)
+    page.reload()
+    becomes(page, "live")
+    expect(page.locator("#busy .c-left").nth(1)).to_have_text("29d 23h left")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    for _ in range(8):
+        page.clock.run_for(15_000)
+    assert len(asked) <= 2 * 120 / 30 + 2, asked
+    expect(page.locator("#busy .c-left").nth(1)).to_have_text("29d 23h left")
+    expect(page.locator("#queue .c-timeout").nth(1)).to_have_text("29d 23h left")
+    expect(page.locator("#busy")).not_to_contain_text("Taking back")
+
+
+def test_a_screen_reader_hears_what_a_limit_has_become_and_no_more(page: Page, box: pool.Database) -> None:
+    """S4, check 11, case 71: five changes a second and ticking rows, and at most a message per ten seconds."""
+    page.evaluate("""
+        window.heard = [];
+        for (const region of document.querySelectorAll("[aria-live], [role=status], [role=alert]")) {
+            new MutationObserver(() => region.textContent && heard.push(region.textContent))
+                .observe(region, { childList: true, characterData: true, subtree: true });
+        }
+    """)
+    for _ in range(20):
+        slots = [ask("calls") for _ in range(6)]
+        page.clock.run_for(500)
+        for slot in slots:
+            engine.release(slot, actor=ANA)
+        page.clock.run_for(500)
+    for _ in range(5):
+        ask("calls")
+    page.clock.run_for(12_000)
+    expect(page.locator("#said")).to_have_text("calls: Full")
+    heard = page.evaluate("heard")
+    assert len(heard) <= 4
+    assert all(text.startswith("calls: ") for text in heard)
+
+
+def test_typing_goes_on_through_changes(page: Page, box: pool.Database) -> None:
+    """S2, case 69: ten changes a second move neither caret nor text nor an open menu."""
+    field = page.get_by_role("searchbox")
+    field.click()
+    slots = []
+    for letter in "call-17":
+        field.press(letter)
+        slots.append(ask("calls"))
+        engine.release(slots[-1], actor=ANA)
+        page.clock.run_for(300)
+    field.press("ArrowLeft")
+    field.press("x")
+    assert field.input_value() == "call-1x7"
+    page.locator("summary", has_text="Theme").click()
+    ask("calls", "while a menu is open")
+    expect(page.locator(".figures")).to_contain_text("Busy1 / 5")
+    expect(page.get_by_role("button", name="Dark")).to_be_visible()
+    expect(page.locator("#held")).to_be_visible()
+    page.locator("summary", has_text="Theme").click()
+    expect(page.locator("#busy tbody")).to_contain_text("while a menu is open")

@@ -34,7 +34,7 @@ def limit(**changes: object) -> LimitState:
 
 
 def rendered(template: str, **context: object) -> str:
-    return Template("{% load studio %}" + template).render(Context(context))
+    return Template("{% load drawings studio %}" + template).render(Context(context))
 
 
 @pytest.mark.parametrize(

@@ -150,3 +150,14 @@ def test_a_limits_screen_is_drawn_in_its_language_or_in_english(address: str, de
         read(socket)
         engine.request("a", key="1")
         assert "Busy" in read(socket)["pieces"][0]["html"]
+
+
+def test_an_idle_socket_gets_a_sign_of_life(address: str, declare: Declare) -> None:
+    """S3, case 80: a proxy that ends idle connections after a minute never finds one; ticks count the news along."""
+    declare(a=(1, 60_000))
+    with opened(address, "?limit=a&lang=en") as socket:
+        read(socket)
+        engine.request("a", key="1")
+        assert read(socket)["n"] == 1
+        tick = json.loads(socket.recv(timeout=12))
+        assert (tick["type"], tick["n"]) == ("tick", 1)
