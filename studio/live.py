@@ -69,6 +69,11 @@ class ScreenSocket(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
         except LimitsError:
             await self.close(TRY_AGAIN)
             return
+        if feed.now is None:
+            # Others watch, but the box does not answer them either.
+            feed.leave(self.watch)
+            await self.close(TRY_AGAIN)
+            return
         fresh = asked.get("mark") == [self._mark()]
         await self.send_json({"type": "hello", "now": self._now(), "fresh": fresh})
         self.pushing = asyncio.create_task(self._push())

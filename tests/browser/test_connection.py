@@ -6,11 +6,12 @@ import signal
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, Route, expect
+from playwright.sync_api import Browser, Page, Playwright, expect
 
 from limits import engine, pool, rules
 from tests.chromium import launch_arguments
 from tests.conftest import Clock
+from tests.relay import Relay
 from tests.scene import ANA
 from tests.studio_process import Studio
 
@@ -123,23 +124,33 @@ def test_without_sockets_a_page_lives_by_asking(browser: Browser, own_studio: St
     context.close()
 
 
-def test_a_box_that_is_away_is_not_called_live(page: Page, own_studio: Studio) -> None:
-    """S3: Studio answers, its database does not: no sign of life comes, and asking finds an error."""
-    failing: list[str] = []
-
-    def fail(route: Route) -> None:
-        failing.append(route.request.url)
-        route.fulfill(status=503, body="<p id=busy data-region>no box</p>")
-
-    page.route("**/live/**", fail)
-    own_studio.send(signal.SIGSTOP)
+def test_a_box_that_is_away_is_not_called_live(
+    browser: Browser, box: pool.Database, migrated: str, declare: Declare
+) -> None:
+    """S3: Studio answers, its database does not: no sign of life comes, asking finds an error, no error is drawn."""
+    declare(calls=(5, 45 * M))
+    relay = Relay(migrated)
+    studio = Studio(relay.url)
+    studio.start()
+    context = browser.new_context(base_url=studio.address)
+    page = context.new_page()
+    page.clock.install()
+    page.goto("/limits/calls/")
+    becomes(page, "live")
+    relay.cut()
     page.clock.fast_forward(26_000)
     becomes(page, "reconnecting")
     page.clock.fast_forward(31_000)
     becomes(page, "stale")
-    assert failing
-    expect(page.locator("#busy")).not_to_contain_text("no box")
-    own_studio.send(signal.SIGCONT)
+    expect(page.locator("#busy")).to_contain_text("No busy slots.")
+    ask("calls", "meanwhile")
+    relay.mend()
+    page.clock.fast_forward(16_000)
+    becomes(page, "live")
+    expect(page.locator("#busy tbody")).to_contain_text("meanwhile")
+    context.close()
+    studio.stop()
+    relay.remove()
 
 
 def test_screens_come_back_one_after_the_other(browser: Browser, own_studio: Studio, declare: Declare) -> None:
