@@ -3,6 +3,8 @@
 import itertools
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -252,3 +254,25 @@ def test_a_runs_page_follows_its_steps_and_its_place_in_the_queue(
     turn(box, scene_runs.WAITING, "CANCELLED")
     row = page.locator(f"#run-{scene_runs.WAITING}")
     expect(row.locator(".c-status")).to_have_text("Cancelled", timeout=10_000)
+
+
+def test_instants_show_in_the_readers_zone_and_in_utc(open_page: Open, declare: Declare, box: pool.Database) -> None:
+    """S2, case 70: which zone it is stands at the foot; both are in the tooltip; the choice is kept."""
+    declare(calls=(1, 45 * M))
+    ask("calls"), ask("calls")
+    page = live(open_page("/limits/calls/", zone="Pacific/Auckland"))
+    foot = page.locator("#zone")
+    expect(foot).to_have_text("Times in Pacific/Auckland · show UTC")
+    starts = page.locator("#queue .c-starts time")
+    at = datetime.fromisoformat(starts.get_attribute("datetime") or "")
+    there, utc = at.astimezone(ZoneInfo("Pacific/Auckland")), at.astimezone(UTC)
+    expect(starts).to_contain_text(f"{there:%H:%M}")
+    expect(starts).to_have_attribute("title", re.compile(f"{there:%H:%M:%S} .* · .* {utc:%H:%M:%S} UTC$"))
+    engine.edit("calls", actor=ANA, max_hold=50 * M)
+    expect(page.locator(".provenance")).to_contain_text("50m")
+    expect(starts).to_contain_text(f"{there:%H:%M}")
+    foot.get_by_role("button", name="show UTC").click()
+    expect(foot).to_have_text("Times in UTC · show local time")
+    expect(starts).to_contain_text(f"{utc:%H:%M}")
+    page.reload()
+    expect(foot).to_have_text("Times in UTC · show local time")
