@@ -14,8 +14,8 @@ browser: environment
 dev: environment
 	@exec scripts/dev
 
-# 30 minutes at the most; a test that hangs ends the run earlier, with the place where it stood.
-TIME_BOX := $(if $(shell command -v timeout),timeout --foreground -s INT -k 60 1800)
+# An hour at the most; a test that hangs ends the run earlier, with the place where it stood.
+TIME_BOX := $(if $(shell command -v timeout),timeout --foreground -s INT -k 60 3600)
 
 test: setup
 	$(TIME_BOX) .venv/bin/pytest --durations=10
