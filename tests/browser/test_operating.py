@@ -67,7 +67,7 @@ def test_the_keyboard_reaches_everything_on_a_limit(
     page.keyboard.press("Tab")
     expect(page.locator(":focus")).to_have_text("Skip to content")
     page.keyboard.press("Enter")
-    for _ in range(12):
+    for _ in range(20):
         page.keyboard.press("Tab")
         if page.locator(":focus").inner_text().startswith("Release…"):
             break
@@ -252,7 +252,7 @@ def test_a_queue_of_many_is_walked_page_by_page(open_page: Open, declare: Declar
     seen: list[str] = []
     while True:
         seen += page.locator("#queue .c-position").all_inner_texts()[1:]
-        following = page.get_by_label("Queue pages").get_by_role("link", name="Next")
+        following = page.get_by_label("Pages of the queue").get_by_role("link", name="Next")
         if not following.count():
             break
         following.click()

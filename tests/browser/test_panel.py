@@ -68,7 +68,7 @@ def test_what_will_happen_is_said_while_one_types(open_page: Open, declare: Decl
     page.get_by_label("Capacity").press_sequentially("14")
     page.keyboard.press("ArrowLeft")
     preview = page.locator("#preview")
-    expect(preview).to_contain_text("3 waiting runs start at once; 9 slots stay free.")
+    expect(preview).to_contain_text("3 waiting runs start at once. 9 slots stay free.")
     expect(page.locator(":focus")).to_have_id("id_capacity")
     page.keyboard.press("Backspace")
     expect(preview).to_contain_text("Starts 2 of 3 waiting runs at once.")
@@ -88,12 +88,12 @@ def test_a_preview_follows_what_happens_meanwhile(open_page: Open, declare: Decl
     fill("calls", 3)
     page = edited(open_page)
     page.get_by_label("Capacity").fill("5")
-    expect(page.locator("#preview")).to_contain_text("1 waiting run starts at once; 2 slots stay free.")
+    expect(page.locator("#preview")).to_contain_text("1 waiting run starts at once. 2 slots stay free.")
     fill_more = engine.request("calls", key="more", label="more", run_id="run_more")
     assert fill_more.slot_id
     changed = "document.dispatchEvent(new CustomEvent('studio:limit-changed', {detail: {limit: 'calls'}}))"
     page.evaluate(changed)
-    expect(page.locator("#preview")).to_contain_text("2 waiting runs start at once; 1 slot stays free.")
+    expect(page.locator("#preview")).to_contain_text("2 waiting runs start at once. 1 slot stays free.")
     expect(page.locator("#edit-standing")).to_have_text("2 busy of 2, 2 runs waiting.")
     engine.edit("calls", actor=ANA, capacity=3)
     page.evaluate(changed)

@@ -88,14 +88,15 @@ def test_a_run_is_started_found_and_cancelled(open_page: Open, with_runs: dict[s
     page.get_by_label("queue").select_option(label="slow")
     page.get_by_label("record").uncheck()
     page.get_by_role("button", name="Start run").click()
-    expect(page.locator(".messages")).to_contain_text("The run was started.")
+    said = page.locator("#toasts" if scripts else ".messages")
+    expect(said).to_contain_text("The run was started.")
     run = runs.run(page.url.rstrip("/").rpartition("/")[2])
     assert run is not None
     assert run.input == {"call_id": "call-17", "tries": 3, "rate": 1.5, "record": False, "queue": "slow"}
     page.get_by_role("link", name="Cancel run…").click()
     expect(page.locator(":focus")).to_have_text("Keep run")
     page.get_by_role("button", name="Cancel run").click()
-    expect(page.locator(".messages")).to_contain_text("Cancelled ")
+    expect(said).to_contain_text("Cancelled ")
     page.get_by_role("link", name="Runs").first.click()
     page.get_by_role("link", name="Cancelled").click()
     expect(page.locator("tbody")).to_contain_text(run.row.id)

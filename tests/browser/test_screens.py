@@ -118,7 +118,7 @@ def test_labels_that_differ_in_blanks_alone_look_different(open_page: Open, decl
     for n, label in enumerate(["a b", "a  b", " a b"]):
         engine.request("calls", key=f"k{n}", label=label)
     page = open_page("/limits/calls/")
-    shown = page.locator(".c-label .label").all()
+    shown = page.locator(".c-label > .label").all()
     boxes = [box for label in shown if (box := label.bounding_box())]
     assert [label.inner_text() for label in shown] == ["a b", "a  b", " a b"]
     assert boxes[0]["width"] < boxes[1]["width"] == boxes[2]["width"]
