@@ -168,7 +168,7 @@ class Feed:
         self.version += 1
         self.changed |= dict.fromkeys(look.changed, self.version)
         self.pieces |= look.pieces
-        self.counts = {link.filter.key: link.count for link in listing.filter_links([*look.limits.values()], None)}
+        self.counts = listing.counts([*look.limits.values()])
         for watch in self._watches:
             watch.news.set()
 

@@ -147,9 +147,15 @@ def filter_of(key: str) -> Filter:
     return next((f for f in FILTERS if f.key == key), FILTERS[0])
 
 
-def filter_links(limits: list[LimitState], chosen: Filter | None) -> list[Counted]:
+def counts(limits: list[LimitState]) -> dict[str, int]:
+    """Return by the key of each filter how many limits it shows."""
+    return {f.key: sum(map(f.matches, limits)) for f in FILTERS}
+
+
+def filter_links(limits: list[LimitState], chosen: Filter) -> list[Counted]:
     """Return the filters to offer, with their counts."""
-    counted = [Counted(filter=f, count=sum(map(f.matches, limits)), chosen=f is chosen) for f in FILTERS]
+    shown = counts(limits)
+    counted = [Counted(filter=f, count=shown[f.key], chosen=f is chosen) for f in FILTERS]
     return [c for c in counted if c.count or c.chosen or not c.filter.rare]
 
 

@@ -148,7 +148,7 @@ function change({ pieces, limits, elsewhere, set, counts }) {
   if (pausedAt) for (const limit of limits) missed.add(limit);
   if (pausedAt && elsewhere && page.list !== undefined) missed.add("");
   for (const piece of pieces) regions.draw(piece);
-  if (counts) regions.count(counts);
+  const filterIsNew = counts ? regions.count(counts) : false;
   if (!pausedAt) {
     drawTitle();
     drawOrder();
@@ -156,7 +156,7 @@ function change({ pieces, limits, elsewhere, set, counts }) {
   }
   for (const limit of limits) document.dispatchEvent(new CustomEvent("studio:limit-changed", { detail: { limit } }));
   const list = document.getElementById("limits");
-  const comesOrGoes = list && (list.dataset.set !== set || list.dataset.narrowed !== undefined);
+  const comesOrGoes = list && (filterIsNew || list.dataset.set !== set || list.dataset.narrowed !== undefined);
   if (!pausedAt && (page.list === undefined ? limits.length : comesOrGoes)) refresh();
 }
 

@@ -28,13 +28,14 @@ export function draw({ id, html }) {
   if (target && !paused) swap(target, html);
 }
 
-/** Write the counts of the filters, as the socket brought them. */
+/** Write the counts of the filters, as the socket brought them; return whether one of them is not on the page yet. */
 export function count(counts) {
-  if (paused) return;
+  if (paused) return false;
   for (const element of document.querySelectorAll("[data-count]")) {
     const number = counts[element.dataset.count];
     if (number !== undefined) write(element, number.toLocaleString(document.documentElement.lang));
   }
+  return Object.entries(counts).some(([key, number]) => number && !document.querySelector(`[data-count="${key}"]`));
 }
 
 /** Take the drawing of all parts: show it, or hold back what would move under somebody's hand. */

@@ -159,12 +159,18 @@ def test_screens_come_back_one_after_the_other(browser: Browser, own_studio: Stu
     context = browser.new_context(base_url=own_studio.address)
     pages = [context.new_page() for _ in range(5)]
     for page in pages:
+        page.add_init_script(
+            "window.tried = []; const Real = WebSocket;"
+            " window.WebSocket = class extends Real { constructor(url) { super(url); tried.push(Date.now()); } }"
+        )
         page.goto("/limits/")
         becomes(page, "live")
     own_studio.kill()
     own_studio.start()
     for page in pages:
         becomes(page, "live")
+    tried = [page.evaluate("tried.at(-1)") for page in pages]
+    assert max(tried) - min(tried) >= 100
     context.close()
 
 

@@ -96,6 +96,16 @@ def test_a_filter_shows_who_enters_and_leaves_it(open_page: Open, declare: Decla
     expect(page.locator("tbody")).to_contain_text("No limit is full.")
 
 
+def test_a_rare_filter_comes_with_what_it_is_for(open_page: Open, declare: Declare) -> None:
+    """S1: Paused, Overdue and Not handing out are offered only where they show something."""
+    declare(a=(1, M), b=(1, M))
+    page = live(open_page("/limits/"))
+    engine.pause("a", actor=ANA)
+    expect(page.locator("#filter-paused")).to_have_text("Paused 1")
+    engine.resume("a", actor=ANA)
+    expect(page.locator("#filter-paused", has_text="Paused 1")).to_have_count(0)
+
+
 def test_a_sorted_list_keeps_its_order_and_offers_to_sort_again(open_page: Open, declare: Declare) -> None:
     """S2: rows never change places by themselves."""
     declare(a=(1, M), b=(1, M))
