@@ -7,12 +7,7 @@ from django.utils.translation import gettext, ngettext
 from limits.engine import Edited
 from limits.queries import LimitState, Setting
 from studio.forms import EditForm
-from studio.templatetags.studio import grouped, instant, setting
-
-
-def written(field: str, value: int) -> str:
-    """Write a value of a field as people type it, capacities with grouping."""
-    return grouped(value) if field == "capacity" else setting(value)
+from studio.templatetags.studio import grouped, instant, written
 
 
 def started(granted: int) -> SafeString:

@@ -15,6 +15,7 @@ from limits.engine import Actor, Edited
 from limits.errors import ChangedMeanwhileError
 from limits.queries import LimitState, Setting
 from studio import outcomes
+from studio.templatetags.studio import written
 
 SECONDS: Final = 60
 _SALT: Final = "studio.undo"
@@ -86,7 +87,7 @@ def _back(now: Setting, step: Step) -> SafeString:
         case _:
             said = gettext("Max hold is {value} again.")
     value = now.declared if step.was is None else step.was
-    return format_html(said, value=outcomes.written(step.field, value))
+    return format_html(said, value=written(step.field, value))
 
 
 def _refused(step: Step, current: int) -> SafeString:
@@ -95,4 +96,4 @@ def _refused(step: Step, current: int) -> SafeString:
         if step.field == "capacity"
         else gettext("Not undone: the max hold changed since, it is {value} now.")
     )
-    return format_html(said, value=outcomes.written(step.field, current))
+    return format_html(said, value=written(step.field, current))

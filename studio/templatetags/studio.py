@@ -93,6 +93,11 @@ def setting(milliseconds: int) -> str:
     return durations.format_setting(milliseconds)
 
 
+def written(field: str, value: int) -> str:
+    """Write a value of a field as people type it, capacities with grouping."""
+    return grouped(value) if field == "capacity" else setting(value)
+
+
 @register.filter
 def duration(milliseconds: int | None) -> str:
     """Write a figure, "12m 04s"; "–" for none."""
@@ -380,11 +385,10 @@ def provenance(limit: LimitState, field: str) -> SafeString:
             said = gettext("Max hold {value}, declared")
         case _:
             said = gettext("Max hold {value}, override by {who}, {at} (declared {declared})")
-    written = grouped if field == "capacity" else setting
     return format_html(
         said,
-        value=written(stands.effective),
+        value=written(field, stands.effective),
         who=format_html("<bdi>{}</bdi>", stands.override_by or wording.NOTHING),
         at=instant(stands.override_at, limit.now),
-        declared=written(stands.declared),
+        declared=written(field, stands.declared),
     )

@@ -20,6 +20,7 @@ from studio.feed import mark
 from studio.forms import EditForm, ReasonForm, ResetForm
 from studio.previews import Preview
 from studio.security import actor
+from studio.templatetags.studio import written
 from studio.views import asked, known, see_other
 
 _reads_and_acts = require_http_methods(["GET", "HEAD", "POST"])
@@ -229,8 +230,8 @@ def _reset_page(
         "limit": limit,
         "field": field,
         "setting": getattr(limit, field),
-        "target": outcomes.written(field, getattr(limit, field).declared),
-        "present": outcomes.written(field, getattr(limit, field).effective),
+        "target": written(field, getattr(limit, field).declared),
+        "present": written(field, getattr(limit, field).effective),
         "form": form,
         "said": said,
         "stale": stale,
