@@ -143,6 +143,7 @@ class Feed:
             wanted = frozenset((key, watch.language) for watch in self._watches for key in watch.keys(watch.names))
             try:
                 look = await asyncio.to_thread(self._look, wanted, began)
+                self._take(look)
             except LimitsError as error:
                 if not away:
                     log.warning("open screens stand still: %s", error)
@@ -156,7 +157,6 @@ class Feed:
             if away:
                 log.warning("open screens are live again")
                 away = False
-            self._take(look)
             took = time.monotonic() - began
             await asyncio.sleep(max(PAUSE_AFTER_CHANGE if look.changed else PAUSE, (_SHARE - 1) * took))
 

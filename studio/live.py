@@ -50,6 +50,16 @@ class ScreenSocket(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
     watch: Watch | None = None
     pushing: asyncio.Task[None] | None = None
 
+    async def __call__(self, *connection: Any) -> None:
+        """Serve the screen and forget it however that ends: to send to one that has just gone raises an error."""
+        try:
+            await super().__call__(*connection)
+        finally:
+            if self.watch is not None:
+                feed.leave(self.watch)
+            if self.pushing is not None:
+                self.pushing.cancel()
+
     async def connect(self) -> None:
         """Accept first: a browser learns of a refusal's reason only by the code that closes an open socket."""
         await self.accept()
@@ -71,19 +81,11 @@ class ScreenSocket(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
             return
         if feed.now is None:
             # Others watch, but the box does not answer them either.
-            feed.leave(self.watch)
             await self.close(TRY_AGAIN)
             return
         fresh = asked.get("mark") == [self._mark()]
         await self.send_json({"type": "hello", "now": self._now(), "fresh": fresh})
         self.pushing = asyncio.create_task(self._push())
-
-    async def disconnect(self, code: int) -> None:
-        """Forget the screen."""
-        if self.watch is not None:
-            feed.leave(self.watch)
-        if self.pushing is not None:
-            self.pushing.cancel()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Take the names of the rows that the list shows now."""

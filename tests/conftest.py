@@ -113,8 +113,8 @@ def browser_type_launch_args(
 def _empty(url: str) -> None:
     try:
         _truncate(url, lock_timeout="3s")
-    except psycopg.errors.LockNotAvailable:
-        # Somebody of an earlier test still sits in a transaction.
+    except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected):
+        # Somebody of an earlier test still sits in a transaction, or a Studio reads what it shows.
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"

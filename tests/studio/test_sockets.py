@@ -1,7 +1,10 @@
 """Who may open a socket, and what a socket says to what makes no sense."""
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -10,6 +13,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from limits import engine, pool, queries
 from studio.feed import mark
+from studio.live import ScreenSocket
 from tests import studio_process
 
 type Declare = Callable[..., object]
@@ -150,6 +154,50 @@ def test_a_limits_screen_is_drawn_in_its_language_or_in_english(address: str, de
         read(socket)
         engine.request("a", key="1")
         assert "Busy" in read(socket)["pieces"][0]["html"]
+
+
+@pytest.mark.parametrize("unheard", ["hello", "changed"])
+def test_a_screen_that_goes_while_it_is_told_something_is_forgotten(
+    box: pool.Database, declare: Declare, monkeypatch: pytest.MonkeyPatch, unheard: str
+) -> None:
+    """S2: to send to one that has just gone is an error in daphne; nobody asks the box for a screen that is gone."""
+    declare(a=(1, 60_000))
+    looks: list[None] = []
+    revisions = queries.revisions
+    monkeypatch.setattr(queries, "revisions", lambda: looks.append(None) or revisions())
+
+    async def visit() -> None:
+        told: list[str] = []
+        gone = asyncio.Event()
+
+        async def receive() -> dict[str, Any]:
+            if not told:
+                return {"type": "websocket.connect"}
+            await asyncio.to_thread(engine.request, "a", key="1")
+            await gone.wait()
+            return {"type": "websocket.disconnect", "code": 1006}
+
+        async def send(message: dict[str, Any]) -> None:
+            if message["type"] != "websocket.send":
+                return
+            told.append(json.loads(message["text"])["type"])
+            if told[-1] == unheard:
+                gone.set()
+                raise ConnectionError("Attempt to send on a closed protocol")
+
+        scope = {"type": "websocket", "path": "/ws/studio/", "query_string": b"limit=a&lang=en", "headers": []}
+        with suppress(ConnectionError):
+            await asyncio.wait_for(ScreenSocket.as_asgi()(scope, receive, send), 10)
+        assert told[-1] == unheard
+        # The look that was under way ends yet.
+        await asyncio.sleep(0.1)
+        looked = len(looks)
+        await asyncio.sleep(0.5)
+        assert len(looks) == looked > 0
+
+    # In a thread of its own: the browser's driver leaves an event loop running in that of the tests.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, visit()).result()
 
 
 def test_an_idle_socket_gets_a_sign_of_life(address: str, declare: Declare) -> None:

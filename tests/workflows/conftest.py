@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,8 @@ class Workspace:
     folder: Path
     box: Database
     client: Client
+    lent_at: datetime
+    """By the database's clock."""
     workers: list[Worker] = field(default_factory=list)
 
     def worker(self, *arguments: str, dies: str | None = None) -> Worker:
@@ -150,6 +153,15 @@ class Workspace:
         file = self.folder / "steps"
         return file.read_text().splitlines() if file.exists() else []
 
+    def connections(self) -> int:
+        """Count what its one running worker has open: a Studio of the browser's tests may be connected beside it."""
+        [found] = self.box.fetch(
+            "SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database()"
+            " AND application_name NOT IN ('tests', 'stackbone client') AND backend_start > %s",
+            [self.lent_at],
+        )
+        return int(found["count"])
+
     def let(self, name: str) -> None:
         """Let those go on who wait for `name`."""
         (self.folder / name).touch()
@@ -166,16 +178,8 @@ def workspace(tmp_path: Path, box: Database) -> Iterator[Workspace]:
     """Lend a workspace with the tests' workflows, over an empty box."""
     folder = tmp_path / "workspace"
     shutil.copytree(HERE / "workspace", folder)
+    [now] = box.fetch("SELECT clock_timestamp() AS now")
     with Client(os.environ["STACKBONE_DATABASE_URL"]) as client:
-        lent = Workspace(folder, box, client)
+        lent = Workspace(folder, box, client, now["now"])
         yield lent
         lent.clean_up()
-
-
-def worker_connections(box: Database) -> int:
-    """Count the connections that the one running worker, and nobody else of a test, has open."""
-    rows = box.fetch(
-        "SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database()"
-        " AND application_name NOT IN ('tests', 'stackbone client')"
-    )
-    return int(rows[0]["count"])

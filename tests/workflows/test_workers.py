@@ -8,7 +8,7 @@ from limits import engine
 from limits.pool import Database
 from stackbone import runs
 from tests.aging import let_server_age
-from tests.workflows.conftest import Workspace, eventually, worker_connections
+from tests.workflows.conftest import Workspace, eventually
 
 
 def let_worker_be_gone(box: Database, name: str) -> None:
@@ -154,14 +154,14 @@ def test_five_hundred_waiting_runs_cost_no_threads_and_few_connections(workspace
     eventually(lambda: len(workspace.queue()) == count, within=120)
     order = workspace.queue()
     assert psutil.Process(first.process.pid).num_threads() - idle < 50
-    assert worker_connections(workspace.box) <= 16
+    assert workspace.connections() <= 16
     workspace.result(workspace.trigger("export_report", {"report_id": "not kept waiting"}))
     first.kill()
 
     second = workspace.worker().ready()
     eventually(lambda: sum(runs_of(workspace, "PENDING").values()) == count, within=120)
     assert psutil.Process(second.process.pid).num_threads() - idle < 50
-    assert worker_connections(workspace.box) <= 16
+    assert workspace.connections() <= 16
     assert workspace.queue() == order
     workspace.client.release(holder)
     for _ in range(count - 1):
