@@ -39,14 +39,15 @@ def run(
     while not stop.is_set():
         try:
             swept = engine.sweep(db=db)
+            # At once: what was done is told even if the rest of the pass fails.
+            if swept and on_pass is not None:
+                on_pass(swept)
             # Before anything is pruned: what history tells of it outlives it.
             engine.roll_up(db=db)
             engine.prune(keep_days=keep_days, db=db)
             if failures:
                 log.warning("the sweep works again")
             failures = 0
-            if swept and on_pass is not None:
-                on_pass(swept)
             _wait_for_work(db, stop, nudge or stop)
         except Exception as error:
             _log_failure(error, first=not failures)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DRAIN: Final = 7.0
-"""Seconds that runs have to come to an end, or to a wait, when the worker is told to stop."""
+"""Seconds that runs have to come to an end, or to a wait, and the sweep's pass, when the worker is told to stop."""
 LOOK_EVERY: Final = 5.0
 """Seconds between two looks for runs whose worker is gone, and for own ones that nobody runs."""
 IDLE_AFTER: Final = 30.0
@@ -68,6 +68,7 @@ class _Worker:
         self.db = plan.database
         self.identity = Identity(plan.name)
         self.stop_sweep = threading.Event()
+        self.sweeping = threading.Thread(target=self._sweep, name="sweep", daemon=True)
         self.nudge = threading.Event()
         self.wakeups = Wakeups(self.db, presence=self.identity, on_run_ended=self.nudge.set)
         self.box = Box(self.db, self.wakeups)
@@ -91,7 +92,7 @@ class _Worker:
         return code
 
     async def _work(self, worker_id: int, told: asyncio.Event) -> int:
-        threading.Thread(target=self._sweep, name="sweep", daemon=True).start()
+        self.sweeping.start()
         if self.plan.workflows:
             await self._launch(worker_id)
         log.info("%s", self._said())
@@ -199,18 +200,18 @@ class _Worker:
             runtime.take_up_again(again, self.identity.name)
 
     async def _drain(self) -> None:
-        """Wait until every run has ended, or waits for a slot, but not for long."""
+        """Wait until every run has ended, or waits for a slot, and the sweep's pass has, but not for long."""
         self.box.stop()
         self.stop_sweep.set()
         self.nudge.set()
-        if self.runtime is None:
-            return
-        self.runtime.stop_taking_up()
+        if self.runtime is not None:
+            self.runtime.stop_taking_up()
         until = time.monotonic() + DRAIN
-        while time.monotonic() < until:
-            if not self.runtime.active() - set(self.box.waiting.values()):
-                return
+        while time.monotonic() < until and (self.sweeping.is_alive() or self._running()):
             await asyncio.sleep(0.05)
+
+    def _running(self) -> bool:
+        return self.runtime is not None and bool(self.runtime.active() - set(self.box.waiting.values()))
 
     def _leave(self, code: int) -> None:
         # Not by unwinding: whoever holds a slot would see his block end, and give it back (A8).
