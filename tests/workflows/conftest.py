@@ -81,9 +81,12 @@ class Workspace:
     folder: Path
     box: Database
     client: Client
-    lent_at: datetime
-    """By the database's clock."""
     workers: list[Worker] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Remember when the test began, by the database's clock."""
+        [row] = self.box.fetch("SELECT clock_timestamp() AS now")
+        self.begun: datetime = row["now"]
 
     def worker(self, *arguments: str, dies: str | None = None) -> Worker:
         """Start a worker; `dies` names the moment of `dying_worker` at which it is killed."""
@@ -158,7 +161,7 @@ class Workspace:
         [found] = self.box.fetch(
             "SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database()"
             " AND application_name NOT IN ('tests', 'stackbone client') AND backend_start > %s",
-            [self.lent_at],
+            [self.begun],
         )
         return int(found["count"])
 
@@ -178,8 +181,7 @@ def workspace(tmp_path: Path, box: Database) -> Iterator[Workspace]:
     """Lend a workspace with the tests' workflows, over an empty box."""
     folder = tmp_path / "workspace"
     shutil.copytree(HERE / "workspace", folder)
-    [now] = box.fetch("SELECT clock_timestamp() AS now")
     with Client(os.environ["STACKBONE_DATABASE_URL"]) as client:
-        lent = Workspace(folder, box, client, now["now"])
+        lent = Workspace(folder, box, client)
         yield lent
         lent.clean_up()
