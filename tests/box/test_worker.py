@@ -14,6 +14,7 @@ from limits import engine, queries
 from limits.pool import Database
 from tests.box.conftest import PATIENCE, STACKBONE, environment, eventually, free_port, names_of
 from tests.conftest import Clock
+from tests.engine.locks import held, see_waiting
 
 type Start = Callable[..., tuple[subprocess.Popen[bytes], Path]]
 
@@ -134,6 +135,21 @@ def test_two_workers_side_by_side_settle_everything_once(box: Database, clock: C
         assert process.wait(PATIENCE) == 0
     told = "".join(printed.read_text() for _, printed in both)
     assert told.count("expired") == 1
+
+
+def test_a_pass_under_way_ends_before_the_worker_stops(box: Database, clock: Clock, start: Start) -> None:
+    """worker: what is short comes to its end at SIGTERM, and what a pass has done is told."""
+    process, printed = start(box.url)
+    says(printed, "is ready")
+    slot = engine.request("voice-calls", key="due")
+    with held(box, "voice-calls"):
+        clock.advance(45 * 60_000)
+        see_waiting(box, "stackbone worker")
+        process.terminate()
+        says(printed, "SIGTERM: stopping")
+    assert process.wait(PATIENCE) == 0
+    assert _row(slot).state == "expired"
+    assert "swept: 1 expired" in printed.read_text()
 
 
 def _row(slot: engine.Asked) -> queries.SlotRow:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import psycopg
 import pytest
 
 from limits import engine, pool, queries, sweep
@@ -202,6 +203,22 @@ def test_an_error_in_what_hears_of_a_pass_does_not_end_the_sweep(
         eventually(lambda: labels("calls", "busy") == [])
     eventually(lambda: caplog.text.count("no paper in the printer") >= 2)
     assert sweeper.alive
+
+
+def test_a_pass_is_told_even_if_its_history_fails(
+    start: Start, declare: Callable[..., Any], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F8: what was committed is told, whatever follows in the pass."""
+    declare(calls=(1, 60_000))
+    fill("calls")
+    clock.advance(60_000)
+
+    def fail(**_: Any) -> None:
+        raise psycopg.OperationalError("the connection is lost")
+
+    monkeypatch.setattr(engine, "roll_up", fail)
+    sweeper = start()
+    assert eventually(lambda: sweeper.passes)[0].expired == 1
 
 
 def test_two_sweeps_settle_each_thing_once(
